@@ -14,9 +14,8 @@ use crate::rules::{self, Context};
 
 /// Checks a new number of replicas for a stored pool, like an update of the pool that changes nothing else.
 ///
-/// Of the pool it reads the replicas, the node limit and the group of the node class; the policy's exemptions read its
-/// name and labels. Nothing is reported for a pool without `spec.replicas`, for which the API server itself says that
-/// it cannot be scaled.
+/// Reads the replicas, the node limit and the node class group of the pool; the policy's exemptions read its name and
+/// labels. Nothing is reported for a pool without `spec.replicas`: the API server itself rejects its scaling.
 pub fn review_scale(
     replicas: i64,
     stored: &Value,

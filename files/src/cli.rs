@@ -26,26 +26,25 @@ pub enum FileCommand {
     ///
     /// Reports what the webhook would report for a new object, with line and column.
     ///
-    /// Exit codes: 0 no errors, though there may be warnings and notes; 1 errors, or warnings about what Karpenter rejects
-    /// anyway; 2 something could not be read. --fail-on and --exit-zero change that.
+    /// Exit codes: 0 no errors (warnings allowed), 1 errors, or warnings about what Karpenter rejects anyway, 2 could not
+    /// read something. --fail-on and --exit-zero change that.
     #[command(after_help = examples::LINT)]
     Lint(Box<LintArgs>),
     /// Print manifests with their defaults, as the cluster stores them
     ///
-    /// Exit codes: 0 done; 1 with --diff, if something would change; 2 something could not be read or completed.
+    /// Exit codes: 0 done, 1 with --diff if something would change, 2 could not read or complete something.
     #[command(after_help = examples::DEFAULT)]
     Default(DefaultArgs),
     /// Show what a change of manifests does to nodes
     ///
-    /// Which nodes are replaced, how fast, and which NodePools lose all of theirs.
+    /// Shows which nodes are replaced, how fast, and which NodePools lose all their nodes.
     ///
-    /// Exit codes: 0 compared; 1 if --exit-code, --max-drift or --fail-on-new find something; 2 something could not be read or
-    /// compared.
+    /// Exit codes: 0 compared, 1 if --exit-code, --max-drift or --fail-on-new applies, 2 could not read or compare something.
     #[command(after_help = examples::DIFF)]
     Diff(Box<DiffArgs>),
     /// Show how many nodes may be disrupted now or over a week, and why
     ///
-    /// Exit codes: 0 all shown; 1 a NodePool or a document could not be shown; 2 a file could not be read.
+    /// Exit codes: 0 all shown, 1 could not show a NodePool or a document, 2 could not read a file.
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
     /// Explain a rule, or a field of a NodePool
@@ -57,7 +56,7 @@ pub enum FileCommand {
     /// Check or test policy files, or print their JSON Schema
     #[command(after_help = examples::POLICY)]
     Policy(PolicyArgs),
-    /// Add nodeLimitMode or defaults to the CRD of NodePools
+    /// Add nodeLimitMode or defaults to the NodePool CRD
     #[command(after_help = examples::CRD)]
     Crd(CrdArgs),
     /// Print a shell completion script
@@ -120,7 +119,7 @@ pub const FILE_GROUPS: [(&str, &[&str]); 2] = [
     ("Look up", &["explain", "rules"]),
 ];
 
-/// The group of what else there is.
+/// The group of the other commands.
 pub const OTHER_GROUP: (&str, &[&str]) = ("Other", &["crd", "completions", "man", "help"]);
 
 /// Runs what was parsed and returns the exit code of the process.
@@ -177,7 +176,7 @@ pub struct CompletionsArgs {
 /// The flags of `man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// The command to describe; without it, the whole program
+    /// The command to describe [default: the whole program]
     #[arg(value_name = "COMMAND")]
     command: Option<String>,
 }
@@ -199,9 +198,12 @@ fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
         Some(name) => {
             let commands: Vec<&str> = cli.get_subcommands().map(Command::get_name).collect();
             let known = commands.join(", ");
-            cli.find_subcommand(name)
-                .cloned()
-                .ok_or_else(|| anyhow::anyhow!("there is no command {}: {known}", name.escape_debug()))?
+            cli.find_subcommand(name).cloned().ok_or_else(|| {
+                anyhow::anyhow!(
+                    "there is no command {}. The commands are {known}",
+                    name.escape_debug()
+                )
+            })?
         }
     };
     let mut page = Vec::new();
@@ -242,8 +244,8 @@ Examples:
   kustomize build overlays/prod | poolgate diff --cluster -      which nodes drift";
 
     pub const BUDGETS: &str = "\
-A budget limits how many nodes are disrupted at the same time. It cannot say one node an hour, and it limits neither expiration
-nor spot interruption.
+A budget limits how many nodes are disrupted simultaneously. It cannot limit a rate, such as one node an hour, and it limits
+neither expiration nor spot interruption.
 
 Examples:
   kubectl get nodepools -o yaml | poolgate budgets

@@ -12,14 +12,14 @@ use crate::sources::read_bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// There is no file.
-    #[error("there is no policy file {}", .0.display())]
+    #[error("policy file {} does not exist", .0.display())]
     Missing(PathBuf),
     /// It cannot be read.
     #[error("cannot read the policy file {}: {cause}", path.display())]
     Read {
         /// The file as the user or the search named it.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// It can be read, and is wrong. One line for each mistake.
@@ -79,13 +79,13 @@ pub fn unreadable(path: &Path, cause: io::Error) -> LoadError {
     }
 }
 
-/// What the bytes of a file say.
+/// The policy in the bytes of a file.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(
             path,
-            io::Error::other(format!("it is not UTF-8, from byte {offset} on")),
+            io::Error::other(format!("it is not UTF-8: the byte at offset {offset} is invalid")),
         )
     })?;
     policy_file::parse(text).map_err(|mistakes| LoadError::Wrong {

@@ -1,4 +1,4 @@
-//! What a command without a cluster checks against: a policy from a file, and a Karpenter release.
+//! The policy and the Karpenter release that a command without a cluster checks against.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -19,13 +19,13 @@ const NEARBY: &str = ".poolgate.yaml";
 /// The flags for it.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// The organisation's policy
-    /// [default: the built-in one; for `lint`, `default` and `diff` the nearest .poolgate.yaml, if there is one]
+    /// The policy file
+    /// [default: for lint, default and diff the nearest .poolgate.yaml, else the built-in policy]
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// The Karpenter release that the cluster runs, such as 1.14.1
-    /// [default: what the policy declares (cluster.providerVersion or cluster.karpenter), else the newest known]
+    /// The Karpenter release of the cluster, such as 1.14.1
+    /// [default: from the policy (cluster.providerVersion or cluster.karpenter), else the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct NearestReviewArgs {
     #[command(flatten)]
     review_args: ReviewArgs,
 
-    /// Ignore the .poolgate.yaml in the folder of a file or above it; --policy replaces it in any case
+    /// Do not look for .poolgate.yaml
     #[arg(long)]
     isolated: bool,
 }
@@ -148,7 +148,7 @@ impl Policies {
             .unwrap_or(&self.elsewhere)
     }
 
-    /// What to say of releases that are older or newer than all that are known, if objects are checked for them: one line each.
+    /// A remark on each release that objects are checked for and that is older or newer than all known ones.
     pub(crate) fn cautions(&self, of_run: &TargetKarpenter) -> BTreeSet<String> {
         let targets = self.all().map(|policy| policy.karpenter(of_run));
         targets.filter_map(TargetKarpenter::caution).collect()

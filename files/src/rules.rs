@@ -1,4 +1,5 @@
-//! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/reference/rules.md is the same for the documentation: the test `page` compares and writes it.
+//! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/reference/rules.md has the same
+//! content: the test `page` compares and writes it.
 
 mod fields;
 
@@ -30,7 +31,7 @@ pub struct RulesArgs {
     rules: Option<Rules>,
 }
 
-/// The rules that are asked for. Of an `Option<Vec<_>>` clap would take several values.
+/// The rules to list. clap would take several values for an `Option<Vec<_>>`.
 type Rules = Vec<&'static Rule>;
 
 /// Lists the rules. A closed pipe is not a failure.
@@ -64,10 +65,13 @@ fn subject_on_command_line() -> Listed<Explained> {
             let rule = text_rules::find_any(text).map(Explained::Rule);
             let found = rule.or_else(|| fields::find(text).map(Explained::Field));
             found.ok_or_else(|| match fields::likely(text) {
-                Some(meant) => format!("there is no such field; {meant}"),
+                Some(meant) => format!(
+                    "there is no such field. {}",
+                    terminal::capitalised(&meant.to_string())
+                ),
                 None if text.contains('.') => {
                     let all: Vec<&str> = fields::all().map(|field| field.path).collect();
-                    format!("there is no such field; there are {}", all.join(", "))
+                    format!("there is no such field. The fields are {}", all.join(", "))
                 }
                 None => text_rules::unknown(text).to_string(),
             })
@@ -171,13 +175,13 @@ fn severities(rule: &Rule, page: &Page) -> String {
 }
 
 /// What reports findings that show only across objects.
-const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` report this: each object by itself is fine, \
-                      and Karpenter's CRD and the webhook see one at a time.";
+const ACROSS: &str = "Only `poolgate lint --together` and `poolgate lint --cluster` report this. Each object on its own is \
+                      valid, and Karpenter's CRD and the webhook see one object at a time.";
 
 /// What reports findings of a rule that is not in the catalogue.
-const OWN: &str = "Only poolgate lint reports this: no API server and no webhook sees the text.";
+const OWN: &str = "Only `poolgate lint` reports this. The API server and the webhook do not see the text.";
 
-/// What else rejects objects that break the rule, as a sentence.
+/// The other programs that reject objects that break the rule, as a sentence.
 fn origins(rule: &Rule, page: &Page) -> String {
     if page.kinds.is_empty() {
         return OWN.to_owned();
@@ -192,11 +196,10 @@ fn origins(rule: &Rule, page: &Page) -> String {
         return match only {
             Origin::Schema => "Karpenter's CRD rejects this, too.",
             Origin::Runtime => {
-                "Karpenter's CRD lets this through; Karpenter then marks the NodePool not ready and launches nothing \
-                 for it."
+                "Karpenter's CRD accepts this. Karpenter then marks the NodePool not ready and launches nothing for it."
             }
-            Origin::Silent => "Karpenter's CRD lets this through.",
-            Origin::Poolgate => "Only poolgate looks at this.",
+            Origin::Silent => "Karpenter's CRD accepts this.",
+            Origin::Poolgate => "Only poolgate checks this.",
         }
         .to_owned();
     }
@@ -204,11 +207,11 @@ fn origins(rule: &Rule, page: &Page) -> String {
         (&[Origin::Schema], "Karpenter's CRD rejects some cases."),
         (
             &[Origin::Runtime],
-            "In some, Karpenter marks the NodePool not ready and launches nothing for it.",
+            "In some cases Karpenter marks the NodePool not ready and launches nothing for it.",
         ),
         (
             &[Origin::Silent, Origin::Poolgate],
-            "Some are reported by poolgate only.",
+            "Some cases are reported by poolgate only.",
         ),
     ];
     let known = cases
@@ -218,10 +221,10 @@ fn origins(rule: &Rule, page: &Page) -> String {
 }
 
 /// What corrections cost a pool that has nodes.
-const REPLACES_NODES: &str = "A correction in `spec.template`, other than in its requirements, makes Karpenter replace all \
-                              nodes of the pool, as its budgets allow.";
+const REPLACES_NODES: &str = "A correction in `spec.template`, except in its requirements, makes Karpenter replace all nodes \
+                              of the pool, as its budgets allow.";
 
-/// What a correction costs a pool that has nodes, if it may be in what Karpenter compares nodes with, as in an example.
+/// The cost of a correction for a pool with nodes, if an example shows one in a field that makes nodes drift.
 fn cost(page: &Page) -> Option<&'static str> {
     let mut kinds = page.kinds.iter();
     let replaces = kinds.any(|kind| hashed(kind.bad) != hashed(kind.good));

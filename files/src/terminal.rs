@@ -25,8 +25,11 @@ pub enum OutputFormat {
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
 
-/// The longest line of a paragraph, and the length without a terminal, in columns.
+/// The longest line of a paragraph on a terminal, in columns.
 const LINE: usize = 100;
+
+/// Columns enough for any paragraph.
+const UNWRAPPED: usize = usize::MAX;
 
 /// A command begins with this word, and ends with the text or before the next sentence.
 const COMMAND: &str = "kubectl ";
@@ -55,17 +58,18 @@ fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     Some(usize::from(width.0))
 }
 
-/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well.
+/// The columns into which paragraphs are wrapped: those of the terminal, if it is not too wide to be read well. Without a
+/// terminal nothing is wrapped.
 pub(crate) fn line_width() -> usize {
     line_in(width())
 }
 
 fn line_in(terminal: Option<usize>) -> usize {
-    terminal.unwrap_or(LINE).clamp(LEAST, LINE)
+    terminal.map_or(UNWRAPPED, |columns| columns.clamp(LEAST, LINE))
 }
 
 /// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
-/// stays on one line, however long it is: whoever copies it must not run half of it.
+/// stays on one line, however long it is: half a copied command must not run.
 pub fn wrapped(text: &str, first: &str, others: &str, width: usize) -> String {
     let options = Options::new(width.max(LEAST))
         .initial_indent(first)
@@ -112,7 +116,7 @@ pub fn stdin(what: &str) -> StdinLock<'static> {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         remark(&format!(
-            "waiting for {what} on standard input: type or paste, then Ctrl-D; --help shows the other ways"
+            "waiting for {what} on standard input. Type or paste, then press Ctrl-D. See --help for other ways"
         ));
     }
     stdin.lock()
@@ -175,6 +179,13 @@ impl Drop for Progress {
             let _ = shown.join();
         }
     }
+}
+
+/// A clause with the capital letter of a sentence.
+pub(crate) fn capitalised(clause: &str) -> String {
+    let mut characters = clause.chars();
+    let first = characters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(characters).collect()
 }
 
 /// An error with its causes. Many messages contain their cause: it is not repeated.
@@ -246,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_paragraph_is_as_wide_as_the_terminal_and_never_too_wide_to_be_read() {
-        for (terminal, line) in [(None, 100), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
+        for (terminal, line) in [(None, UNWRAPPED), (Some(80), 80), (Some(300), 100), (Some(5), 40)] {
             assert_eq!(line_in(terminal), line, "{terminal:?}");
         }
     }

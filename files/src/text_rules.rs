@@ -1,5 +1,5 @@
-//! What only lint reports, besides the rules of the catalogue: mistakes in the text itself, objects that no cluster
-//! accepts, comments without effect, files that cannot be read. Their names are listed with those of the rules.
+//! The rules of lint alone: mistakes in the text itself, objects that no cluster accepts, comments without effect, files
+//! that cannot be read. Their names are listed with those of the catalogue.
 
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::Suggestion;
@@ -8,6 +8,7 @@ use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::rule::Rule;
 
 use crate::listed::Listed;
+use crate::terminal;
 
 /// Declares a constant for the name of each rule, and the list of them.
 macro_rules! text_rules {
@@ -26,7 +27,7 @@ text_rules! {
     TEMPLATE = "manifest-template", Error;
     /// A key that is written twice.
     DUPLICATE_KEY = "manifest-duplicate-key", Error;
-    /// A key that is not text.
+    /// A key that is not a string.
     KEY = "manifest-key", Error;
     /// A value that JSON does not have.
     VALUE = "manifest-value", Error;
@@ -85,8 +86,9 @@ pub fn known(id: &str) -> Result<&'static str, UnknownRule> {
 /// The error for a name that no rule has.
 pub fn unknown(id: &str) -> UnknownRule {
     let is_part = id.len() > 1 && ids().any(|listed| listed.contains(id));
-    let listed =
-        || is_part.then(|| Suggestion::from(format!("`poolgate rules {id}` lists those that contain it")));
+    let listed = || {
+        is_part.then(|| Suggestion::from(format!("run `poolgate rules {id}` for the rules that contain it")))
+    };
     UnknownRule {
         id: id.escape_debug().to_string(),
         meant: Suggestion::likely_name(id, ids()).or_else(listed),
@@ -138,17 +140,17 @@ pub fn begins(id: &str, words: &str) -> bool {
 
 /// A rule that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no rule `{id}`; {}", self.suggestion())]
+#[error("there is no rule `{id}`. {}", terminal::capitalised(&self.suggestion()))]
 pub struct UnknownRule {
     id: String,
     meant: Option<Suggestion>,
 }
 
 impl UnknownRule {
-    /// Where to look instead: a clause without a full stop.
+    /// What to do instead: a clause without a full stop.
     pub fn suggestion(&self) -> String {
         let meant = self.meant.as_ref().map(ToString::to_string);
-        meant.unwrap_or_else(|| "`poolgate rules` lists them all".to_owned())
+        meant.unwrap_or_else(|| "run `poolgate rules` for the list".to_owned())
     }
 }
 
@@ -200,23 +202,23 @@ mod tests {
         let said = |id: &str| known(id).unwrap_err().to_string();
         assert_eq!(
             said("budget-node"),
-            "there is no rule `budget-node`; did you mean budget-nodes?"
+            "there is no rule `budget-node`. Did you mean budget-nodes?"
         );
         assert_eq!(
             said("manifest-sintax"),
-            "there is no rule `manifest-sintax`; did you mean manifest-syntax?"
+            "there is no rule `manifest-sintax`. Did you mean manifest-syntax?"
         );
         assert_eq!(
             said("schedule-never"),
-            "there is no rule `schedule-never`; did you mean schedule-never-fires?"
+            "there is no rule `schedule-never`. Did you mean schedule-never-fires?"
         );
         assert_eq!(
             said("schedul"),
-            "there is no rule `schedul`; `poolgate rules schedul` lists those that contain it"
+            "there is no rule `schedul`. Run `poolgate rules schedul` for the rules that contain it"
         );
         assert_eq!(
             said("x\n"),
-            "there is no rule `x\\n`; `poolgate rules` lists them all"
+            "there is no rule `x\\n`. Run `poolgate rules` for the list"
         );
     }
 }

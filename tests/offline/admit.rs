@@ -81,7 +81,7 @@ fn anything_but_a_review_is_an_error_with_a_sentence() {
         (
             &["--policy", "/missing.yaml"],
             REVIEW,
-            "there is no policy file /missing.yaml",
+            "policy file /missing.yaml does not exist",
         ),
         (&["--mutate", "--validate"], REVIEW, "cannot be used with"),
         (&["--karpenter-version", "7x"], REVIEW, "write it as 1.14"),

@@ -131,14 +131,14 @@ fn a_pool_that_lets_nodes_go_in_a_window_only_is_not_reported_that_nothing_limit
         "{said}"
     );
     assert!(
-        said.contains("no node may be disrupted, by budgets[0]\n  from Tue 2026-01-06 02:00 UTC on: 1 node may be disrupted at once, by budgets[1]"),
+        said.contains("no node may be disrupted (budgets[0])\n  from Tue 2026-01-06 02:00 UTC: 1 node may be disrupted at a time (budgets[1])"),
         "{said}"
     );
     let gap = deny.replace("20h", "19h");
     let (_, said, _) = budgets(&[MONDAY], &gap);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        said.contains("that is so from Tue 2026-01-06 01:00 UTC on"),
+        said.contains("Underutilized, Empty, Drifted from Tue 2026-01-06 01:00 UTC."),
         "{said}"
     );
 }
@@ -158,7 +158,7 @@ fn what_never_happens_in_a_pool_is_said_instead_of_a_number() {
         ),
         (
             "replicas: 3",
-            &["Underutilized, Empty: never happens, because it has replicas"],
+            &["Underutilized, Empty: never happens, because the pool has replicas"],
             &["Drifted"],
         ),
         (
@@ -215,7 +215,7 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
             .join(" ")
             .contains(words)
     };
-    let stay = "drifted nodes stay, whatever budgets say";
+    let stay = "Drifted nodes therefore stay, whatever the budgets allow";
     assert!(says(r#"{replicas: 3, limits: {nodes: "3"}}"#, stay));
     assert!(!says(r#"{replicas: 3, limits: {nodes: "4"}}"#, stay));
     assert!(says(
@@ -223,7 +223,8 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
         "NodePool a, 3 nodes"
     ));
     let freeze = r#"disruption: {budgets: [{nodes: "0"}]}"#;
-    let expiry = "A budget of 0 does not stop expiration: nodes of this pool are removed at the age of";
+    let expiry =
+        "A budget of 0 does not stop expiration. Karpenter removes nodes of NodePool a at the age of";
     assert!(says(
         &format!("{{{freeze}}}"),
         &format!("{expiry} 720h, Karpenter's default")
@@ -249,12 +250,12 @@ fn a_pool_without_budgets_has_those_of_the_policy() {
     let (code, said, complaints) = budgets(&[MONDAY, &policy], bare);
     assert_eq!(code, Some(0), "{complaints}");
     assert!(
-        said.contains("2 nodes may be disrupted at once, by the policy's budgets[0]"),
+        said.contains("2 nodes may be disrupted at a time (the policy's budgets[0])"),
         "{said}"
     );
     let (_, said, _) = budgets(&[MONDAY, &policy], &pool(r#"[{nodes: "3"}]"#));
     assert!(
-        said.contains("3 nodes may be disrupted at once, by budgets[0]"),
+        said.contains("3 nodes may be disrupted at a time (budgets[0])"),
         "{said}"
     );
 }
@@ -301,7 +302,7 @@ fn the_week_as_svg_has_the_cells_of_the_week_in_the_terminal() {
     }
     let text: Vec<&str> = drawn.descendants().filter_map(|node| node.text()).collect();
     assert!(
-        text.contains(&"Berlin") && text.contains(&"so many at once"),
+        text.contains(&"Berlin") && text.contains(&"this many simultaneously"),
         "{text:?}"
     );
 }
@@ -324,7 +325,10 @@ fn json_says_the_same_and_holds_every_hour_of_the_week() {
     assert_eq!(code, Some(0));
     let said: Value = serde_json::from_str(&said).expect("JSON");
     let pool = &said["pools"][0];
-    assert_eq!(said["version"], 1);
+    assert_eq!(
+        (&said["apiVersion"], &said["kind"]),
+        (&"poolgate.dev/v1alpha1".into(), &"BudgetReport".into())
+    );
     assert_eq!(pool["reasons"]["Empty"]["nodes"], 3);
     assert_eq!(pool["reasons"]["Empty"]["next"]["never"], true);
     assert_eq!(pool["reasons"]["Drifted"]["budget"], 1);
@@ -342,7 +346,7 @@ fn one_reason_can_be_asked_for() {
     let only_empty = pool(r#"[{nodes: "2", reasons: [Empty]}]"#);
     let (_, said, _) = budgets(&[MONDAY, "--reason=drifted"], &only_empty);
     assert!(
-        said.contains("Drifted: all nodes may be disrupted at once; no budget is active"),
+        said.contains("Drifted: all nodes may be disrupted simultaneously (no budget is active)"),
         "{said}"
     );
     assert!(!said.contains("Underutilized"), "{said}");

@@ -267,8 +267,8 @@ fn a_patch_that_a_kustomization_names_stays_as_it_is() {
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     assert_eq!(
         outcome.stderr,
-        "budget.yaml:1:1: left as it is: a kustomization names it as a patch\n\
-         full.yaml:2:1: left as it is: a kustomization names it as a patch\n"
+        "budget.yaml:1:1: not changed: a kustomization names it as a patch\n\
+         full.yaml:2:1: not changed: a kustomization names it as a patch\n"
     );
     let all = default_in(directory.path(), &["--write", "."], "");
     assert!(
@@ -294,8 +294,7 @@ fn what_lacks_a_field_that_every_nodepool_has_is_taken_for_a_patch() {
     let directory = directory(&[("a.yaml", PATCH), ("b.yaml", &list)]);
     let outcome = default_in(directory.path(), &["--write", "."], "");
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    let why = "left as it is: it lacks spec.template.spec.nodeClassRef, so it is taken for a part of a NodePool, such as a \
-               patch\n";
+    let why = "not changed: it has no spec.template.spec.nodeClassRef, so it is treated as a patch\n";
     assert_eq!(
         outcome.stderr,
         format!("a.yaml:1:1: {why}b.yaml:19:1: {why}b.yaml: defaults written\n")
@@ -316,7 +315,7 @@ fn what_sops_has_encrypted_stays_as_it_is() {
         assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
         assert_eq!(
             outcome.stderr,
-            "a.yaml:2:1: left as it is: SOPS has encrypted it\n"
+            "a.yaml:2:1: not changed: it is encrypted by SOPS\n"
         );
         let left = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
         assert_eq!(left, text);
@@ -330,12 +329,12 @@ fn a_template_stays_as_it_is() {
     let lines = format!("{POOL}---\n{{{{- if .Values.gpu }}}}\n{POOL}{{{{- end }}}}\n");
     let no_dash = format!("{POOL}---\n{{{{ if .Values.gpu }}}}\n{POOL}{{{{ end }}}}\n");
     let between = format!("{{{{ range .Values.pools }}}}\n---\n{POOL}---\n{{{{ end }}}}\n");
-    let is_left = "left as it is: it is a template";
+    let is_left = "not changed: it is a template";
     for (text, code, reported) in [
         (value, 0, is_left),
-        (lines.clone(), 2, "template that was not rendered"),
+        (lines.clone(), 2, "looks like an unrendered template"),
         (lines, 2, is_left),
-        (no_dash.clone(), 2, "template that was not rendered"),
+        (no_dash.clone(), 2, "looks like an unrendered template"),
         (no_dash, 2, is_left),
         (between, 0, is_left),
     ] {

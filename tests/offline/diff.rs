@@ -223,7 +223,7 @@ fn the_exit_code_follows_nodes_and_findings_only_if_it_is_asked_to() {
     assert!(
         unknown
             .stderr
-            .contains("NodePool general has is not known: give --nodes"),
+            .contains("the number of nodes of NodePool general is unknown. Add --nodes"),
         "{unknown:?}"
     );
     assert_eq!(
@@ -288,7 +288,7 @@ fn pools_of_one_name_in_several_places_are_compared_by_path_or_not_at_all() {
         "{by_path}"
     );
     assert!(
-        by_path.ends_with("NodePools: 1 changed, 1 unchanged; how many nodes go is not known\n"),
+        by_path.ends_with("NodePools: 1 changed, 1 unchanged; the number of replaced nodes is unknown\n"),
         "{by_path}"
     );
     let ambiguous = diff_in(folder.path(), &["old", "moved"]);
@@ -360,7 +360,9 @@ fn a_revision_has_the_files_that_are_read_today_and_no_others() {
     let repository = Repository::new();
     let said = repository.typed("poolgate diff --git origin/main .").success();
     assert!(
-        said.ends_with("NodePools: 3 changed, 1 gone, 1 unchanged; how many nodes go is not known\n"),
+        said.ends_with(
+            "NodePools: 3 changed, 1 gone, 1 unchanged; the number of replaced nodes is unknown\n"
+        ),
         "each way's folder, and no templates of a chart: {said}"
     );
     let file = repository.typed("cd plain && poolgate diff --git origin/main --exit-code general.yaml");
@@ -383,7 +385,9 @@ fn markdown_takes_nothing_of_a_manifest_for_its_own() {
     let odd = labelled("blue").replace("team:", "\"a*_<b>`|@all\":");
     let outcome = diff(SOUND, &odd, &["--output=markdown"]).success();
     assert!(
-        outcome.starts_with("**NodePools: 1 changed; how many nodes go is not known**\n\nNodePool general"),
+        outcome.starts_with(
+            "**NodePools: 1 changed; the number of replaced nodes is unknown**\n\nNodePool general"
+        ),
         "{outcome}"
     );
     assert!(outcome.contains(r"a\*\_\<b\>\`\|\@all"), "{outcome}");

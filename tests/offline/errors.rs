@@ -32,7 +32,7 @@ fn an_error_names_its_cause_once() {
         (
             &["crd", "patch"],
             "a: [",
-            "error: the input cannot be read, line 1, column 4: a bracket is not closed before this place\n",
+            "error: the input cannot be parsed, line 1, column 4: a bracket is not closed before this place\n",
         ),
         (
             &["crd", "patch"],

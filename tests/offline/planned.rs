@@ -54,7 +54,7 @@ fn pools(arguments: &[String]) -> Vec<String> {
     let outcome = program::run(&all, "");
     if !outcome.status.success() {
         assert!(
-            outcome.stderr.contains("ask for fewer different hours"),
+            outcome.stderr.contains("Use fewer different hours"),
             "{outcome:?}"
         );
         return Vec::new();
@@ -83,7 +83,7 @@ fn planned_budgets_pass_lint_without_findings() {
         let (expected, others): (Vec<&str>, Vec<&str>) = outcome
             .stdout
             .lines()
-            .partition(|line| line.contains(" info[budget-blocks-drift] "));
+            .partition(|line| line.contains(" note[budget-blocks-drift]: "));
         assert_eq!(others, [""; 0], "{arguments:?}\n{text}");
         assert_eq!(expected.len(), frozen, "{arguments:?}\n{text}");
         never += usize::from(frozen > 0);

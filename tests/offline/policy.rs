@@ -218,7 +218,7 @@ fn a_check_ends_with_the_code_of_the_worst_file() {
     .expect("written");
     let path = path.to_str().expect("a path");
     assert_eq!(check(&[good]), (Some(0), String::new()));
-    let reported = format!("{path}:3:1: there is no field \"bound\"; did you mean bounds?\n");
+    let reported = format!("{path}:3:1: there is no field \"bound\". Did you mean bounds?\n");
     assert_eq!(check(&[good, path]), (Some(1), reported.clone()));
     assert_eq!(check(&["missing.yaml", path, good]), (Some(2), reported));
 }
@@ -230,12 +230,12 @@ fn a_check_says_so_if_it_finds_no_mistake() {
         "docs/examples/policy/production.yaml",
         "docs/examples/policy/levels.yaml",
     );
-    assert_eq!(stderr(&[good]), "1 policy file checked: no mistake found\n");
+    assert_eq!(stderr(&[good]), "1 policy file checked, no mistakes found\n");
     assert_eq!(
         stderr(&[good, other]),
-        "2 policy files checked: no mistake found\n"
+        "2 policy files checked, no mistakes found\n"
     );
-    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistake"));
+    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistakes"));
 }
 
 #[test]

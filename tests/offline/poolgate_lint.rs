@@ -72,7 +72,7 @@ fn program_without_a_network_says_which_one_reads_clusters() {
         let outcome = run_in(root(), &[command, "--cluster"], "");
         assert_eq!(outcome.status.code(), Some(2));
         assert!(
-            outcome.stderr.contains("`poolgate` reads clusters"),
+            outcome.stderr.contains("poolgate-lint reads files only"),
             "{outcome:?}"
         );
     }

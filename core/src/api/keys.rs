@@ -76,7 +76,7 @@ impl NodeLimitMode {
     pub(crate) const UNWRITTEN_ABOVE_LIMIT: Self = Self::Soft;
 }
 
-/// What happens to nodes above `limits.nodes`, after the limit was lowered or exceeded, in the words of a policy file.
+/// The handling of nodes above `limits.nodes`, in the words of a policy file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OverLimit {
     /// They are reported, and stay.

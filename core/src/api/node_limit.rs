@@ -18,7 +18,7 @@ pub struct NodeLimit {
     pub nodes: u32,
     /// Whether replacements may exceed it for a while.
     pub mode: NodeLimitMode,
-    /// What happens to nodes above it.
+    /// The handling of nodes above it.
     pub over_limit: OverLimit,
 }
 
@@ -60,9 +60,9 @@ impl NodeLimit {
 pub struct ClaimCounts {
     /// All NodeClaims that exist, whatever happens to them.
     pub existing: usize,
-    /// Of those, without deletion timestamp.
+    /// Those of them without a deletion timestamp.
     pub undeleted: usize,
-    /// Of those, not being disrupted either.
+    /// Those of the undeleted that are not being disrupted.
     pub staying: usize,
 }
 
@@ -75,8 +75,8 @@ impl ClaimCounts {
         }
     }
 
-    /// How many may be counted as too many: those that are going already must not cause more victims, however
-    /// slowly they drain.
+    /// How many may count as excess: claims that are already going must not cause more victims, however slowly they
+    /// drain.
     pub const fn standing(self, mode: NodeLimitMode) -> usize {
         match mode {
             NodeLimitMode::Hard => self.undeleted,
@@ -99,7 +99,7 @@ impl<'a> NodePool<'a> {
         Self::limit_value(self.limits.present()?.get("nodes")?)
     }
 
-    /// Where a node limit stands that cannot be read. A readable one in the annotation wins over `spec.limits`.
+    /// The place of a node limit that cannot be parsed. A valid one in the annotation wins over `spec.limits`.
     pub fn unreadable_node_limit(&self) -> Option<&'static str> {
         if self
             .annotation(NODE_LIMIT_ANNOTATION)
@@ -182,21 +182,21 @@ pub fn lacks_mode(pool: &NodePool<'_>) -> bool {
     pool.node_limit().is_some() && pool.node_limit_mode().is_none()
 }
 
-/// What to know of stored pools that lack a mode, by their names, if the policy writes this mode into new ones; `None` if
-/// it makes no difference.
+/// The remark on stored pools that lack a mode, by their names, if the policy writes this mode into new ones; `None` if it
+/// makes no difference.
 pub fn unwritten_modes(names: &[&str], default: NodeLimitMode) -> Option<String> {
     let (first, others) = names.split_first()?;
     if default == NodeLimitMode::UNWRITTEN {
         return None;
     }
     let (unwritten, default) = (NodeLimitMode::UNWRITTEN.as_str(), default.as_str());
-    let (pools, have, are) = match others {
-        [] => (format!("NodePool {first}"), "has", "is"),
-        _ => (format!("NodePools {}", names.join(", ")), "have", "are"),
+    let (pools, have) = match others {
+        [] => (format!("NodePool {first}"), "has"),
+        _ => (format!("NodePools {}", names.join(", ")), "have"),
     };
     Some(format!(
-        "{pools} {have} a node limit and no mode, and so {are} {unwritten}: the policy's {default} is written into new \
-         NodePools only. To change that: kubectl annotate nodepool {} {NODE_LIMIT_MODE_ANNOTATION}={default}",
+        "{pools} {have} a node limit but no mode, so {unwritten} applies. The policy's {default} is written into new NodePools \
+         only. To change this: kubectl annotate nodepool {} {NODE_LIMIT_MODE_ANNOTATION}={default}",
         names.join(" ")
     ))
 }

@@ -92,7 +92,7 @@ impl<'t> Document<'t> {
         self.span
     }
 
-    /// What is wrong with the text, in the order of the text; only the first of very many.
+    /// The problems of the text in its order; only the first of very many.
     pub fn problems(&self) -> &[ManifestProblem] {
         self.problems.kept()
     }

@@ -36,7 +36,7 @@ pub struct Documents<'t> {
     finished: bool,
 }
 
-/// Walks the documents of `text`. What is wrong with one is in its [`Document::problems`].
+/// Walks the documents of `text`. The problems of one are in its [`Document::problems`].
 pub fn parse<'t>(text: &'t str, limits: &Limits) -> Documents<'t> {
     walk(text, limits, None)
 }
@@ -257,7 +257,7 @@ impl<'t> Documents<'t> {
         offset
     }
 
-    /// What the parser's error means, and its position.
+    /// The meaning of the parser's error, and its position.
     fn syntax(&self, error: &ScanError, composer: Option<&Composer<'t>>) -> ManifestProblem {
         let mut offset = self.offset(error);
         if SyntaxError::from_kind(error.kind()) == SyntaxError::Tab {

@@ -53,7 +53,7 @@ impl LeftAlone {
 impl fmt::Display for LeftAlone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Encrypted => "SOPS has encrypted it",
+            Self::Encrypted => "it is encrypted by SOPS",
             Self::Template => "it is a template",
             Self::Variables => "it contains variables that another program fills in",
         })

@@ -1,7 +1,7 @@
-//! What fills a mapping, and in which order: its own entries, and those that `<<` adds, as kubectl applies it.
+//! The parts of a mapping in their order: its own entries, and those that `<<` adds, as kubectl applies it.
 //!
-//! Whoever asks for a mapping's value or for the position of one of its fields takes these parts in this order, and of two
-//! with the same key the later one: so `<<` replaces what is above it, and is replaced by what is below it.
+//! The lookup of a value and the lookup of a position must use these parts in this order. On duplicate keys the last one
+//! wins: `<<` replaces the entries above it, and the entries below it replace those of `<<`.
 
 use super::scalar::{Notation, Tag};
 use super::tree::{Content, NodeId, Tree};

@@ -23,8 +23,8 @@ pub fn each_object<'d>(document: &'d Json<'d>, take: &mut impl FnMut(ManifestObj
     }
 }
 
-/// Lists may contain lists; the depth of the document limits the recursion. `listed` is what the list says that its elements
-/// are.
+/// Lists may contain lists; the depth of the document limits the recursion. `listed` has the apiVersion and kind that the
+/// enclosing List implies.
 fn visit<'d>(
     value: &'d Json<'d>,
     path: FieldPath,

@@ -1,6 +1,8 @@
-//! What can be wrong with a manifest, whatever it means.
+//! The mistakes in the text of a manifest, whatever it means.
 
-use crate::diagnostic::{Severity, quoted};
+use std::fmt;
+
+use crate::diagnostic::{Severity, quoted, sentences};
 
 use super::{Span, SyntaxError};
 
@@ -16,109 +18,161 @@ pub struct ManifestProblem {
     pub kind: ProblemKind,
 }
 
-/// The kinds of [`ManifestProblem`]. Each reads as a clause without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// The kinds of [`ManifestProblem`].
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemKind {
     /// The text is not YAML; nothing of the document is read.
-    #[error("{0}")]
     Syntax(SyntaxError),
     /// The text contains `{{ … }}`.
-    #[error("this looks like a template that was not rendered: lint {} instead", rendered(*.is_helms))]
     Template {
         /// Whether it is Helm's.
         is_helms: bool,
     },
     /// A key is written twice in one mapping.
-    #[error("the key {} is already set: kubectl keeps the last value, kustomize rejects the file", quoted(.key))]
     DuplicateKey {
         /// The key as the API server sees it.
         key: String,
     },
     /// A merge below an explicit key replaces its value.
-    #[error(
-        "`<<` replaces the value of {}: kubectl uses the later one, kustomize the explicit one; put `<<` first",
-        quoted(.key)
-    )]
     MergeReplaces {
         /// The key as the API server sees it.
         key: String,
     },
     /// The value of `<<` is not a mapping or a list of mappings.
-    #[error("the value of `<<` must be a mapping, an alias of one, or a list of these")]
     MergeOfNoMapping,
-    /// A key that is not text and is converted to text.
-    #[error("this key is not text to kubectl and becomes {}: quote it", quoted(.becomes))]
+    /// A key that is not a string and is converted to one.
     NonTextKey {
         /// The key as the API server sees it.
         becomes: String,
     },
     /// A key that is null or empty.
-    #[error("a key must not be null or empty: kubectl rejects the file")]
     NullKey,
     /// A key that is a list or a mapping.
-    #[error("a key must be text, not a list or a mapping: kubectl rejects the file")]
     CompoundKey,
-    /// A number as a key that kubectl cannot convert to text.
-    #[error("a number of this size cannot be a key: kubectl rejects the file; quote it")]
+    /// A number as a key that kubectl cannot convert to a string.
     HugeKey,
     /// `.inf` or `.nan`, which YAML has and JSON does not.
-    #[error(
-        "infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text"
-    )]
     NotFinite,
     /// A value that is not what its tag says.
-    #[error("{} is not a valid {tag}: kubectl rejects the file", quoted(.text))]
     WrongTag {
-        /// What the tag asks for, as the message calls it.
+        /// The type that the tag requires, as the message calls it.
         tag: &'static str,
         /// The value as written.
         text: String,
     },
     /// An alias without an anchor.
-    #[error("there is no anchor named {} above; quote the value if it should begin with `*`", quoted(.name))]
     UnknownAlias {
         /// The name after `*`.
         name: String,
     },
     /// An alias inside of its own target.
-    #[error("the alias is inside its own anchor")]
     RecursiveAlias,
     /// More nesting than [`super::Limits::depth`].
-    #[error("nested deeper than {limit} levels")]
     TooDeep {
         /// The most levels that are read.
         limit: usize,
     },
     /// More nodes than [`super::Limits::nodes`].
-    #[error("more than {limit} keys and values in one document; the rest of the file is not read")]
     TooManyNodes {
         /// The most keys and values that are read of a document.
         limit: usize,
     },
     /// More comments than [`super::Limits::comments`].
-    #[error("more than {limit} comments in one document")]
     TooManyComments {
         /// The most comments that are read of a document.
         limit: usize,
     },
     /// More documents than [`super::Limits::documents`].
-    #[error("more than {limit} documents in one file; the rest is not read")]
     TooManyDocuments {
         /// The most documents that are read of a file.
         limit: usize,
     },
     /// Aliases add more than [`super::Limits::alias_nodes`] or [`super::Limits::alias_bytes`].
-    #[error("aliases make the document too large")]
     TooMuchAliased,
     /// A longer text than [`super::Limits::bytes`].
-    #[error("larger than {limit} bytes; nothing is read")]
     TooLarge {
         /// The largest file that is read, in bytes.
         limit: usize,
     },
 }
 
+/// The consequence of most problems.
+const REJECTED: &str = "the file is rejected by kubectl";
+
+impl fmt::Display for ProblemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = sentences(self.title(), [self.help(), self.consequence()]);
+        f.write_str(text.strip_suffix('.').unwrap_or(&text))
+    }
+}
+
 impl ProblemKind {
+    /// The problem: a clause without a full stop.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Syntax(error) => error.title(),
+            Self::Template { .. } => "this looks like an unrendered template".into(),
+            Self::DuplicateKey { key } => format!("the key {} is already set", quoted(key)),
+            Self::MergeReplaces { key } => format!("`<<` replaces the value of {}", quoted(key)),
+            Self::MergeOfNoMapping => {
+                "the value of `<<` must be a mapping, an alias of one, or a list of these".into()
+            }
+            Self::NonTextKey { becomes } => {
+                format!(
+                    "this key is not a string, and kubectl converts it to {}",
+                    quoted(becomes)
+                )
+            }
+            Self::NullKey => "a key must not be null or empty".into(),
+            Self::CompoundKey => "a key must be a string, not a list or a mapping".into(),
+            Self::HugeKey => "a number of this size cannot be a key".into(),
+            Self::NotFinite => "JSON has no infinity and no \"not a number\"".into(),
+            Self::WrongTag { tag, text } => format!("{} is not a valid {tag}", quoted(text)),
+            Self::UnknownAlias { name } => format!("there is no anchor named {} above", quoted(name)),
+            Self::RecursiveAlias => "the alias is inside its own anchor".into(),
+            Self::TooDeep { limit } => format!("the document is nested deeper than {limit} levels"),
+            Self::TooManyNodes { limit } => format!("the document has more than {limit} keys and values"),
+            Self::TooManyComments { limit } => format!("the document has more than {limit} comments"),
+            Self::TooManyDocuments { limit } => format!("the file has more than {limit} documents"),
+            Self::TooMuchAliased => "aliases make the document too large".into(),
+            Self::TooLarge { limit } => format!("the file is larger than {limit} bytes"),
+        }
+    }
+
+    /// What follows from it: a clause without a full stop.
+    pub const fn consequence(&self) -> Option<&'static str> {
+        match self {
+            Self::DuplicateKey { .. } => {
+                Some("the last value counts for kubectl, and kustomize rejects the file")
+            }
+            Self::MergeReplaces { .. } => {
+                Some("the later value counts for kubectl, the explicit one for kustomize")
+            }
+            Self::NullKey | Self::CompoundKey | Self::HugeKey | Self::NotFinite | Self::WrongTag { .. } => {
+                Some(REJECTED)
+            }
+            Self::TooManyNodes { .. } | Self::TooManyDocuments { .. } => {
+                Some("the rest of the file is not read")
+            }
+            Self::TooLarge { .. } => Some("nothing of the file is read"),
+            _ => None,
+        }
+    }
+
+    /// What to do about it: an imperative.
+    pub const fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Syntax(error) => error.help(),
+            Self::Template { is_helms: true } => Some("check the output of `helm template` instead"),
+            Self::Template { is_helms: false } => Some("check the rendered output instead"),
+            Self::MergeReplaces { .. } => Some("put `<<` first"),
+            Self::NonTextKey { .. } | Self::HugeKey => Some("quote it"),
+            Self::NotFinite => Some("quote it if it should be a string"),
+            Self::UnknownAlias { .. } => Some("quote the value if it should begin with `*`"),
+            _ => None,
+        }
+    }
+
     /// Its severity: an error if kubectl, kustomize or poolgate's own bounds reject the text.
     pub const fn severity(&self) -> Severity {
         match self {
@@ -141,7 +195,7 @@ impl ProblemKind {
     }
 }
 
-/// How many problems of one document are kept. Nobody reads more, and a hostile text can consist of nothing else.
+/// How many problems of one document are kept. A hostile text can consist of nothing else.
 const MAX_KEPT: usize = 100;
 
 /// The problems of one document, bounded.
@@ -179,14 +233,5 @@ impl Problems {
     /// Sorts by the order of the text: an alias or a merge is visited after what it points to.
     pub fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.span);
-    }
-}
-
-/// What to check in place of a template.
-const fn rendered(is_helms: bool) -> &'static str {
-    if is_helms {
-        "the output of `helm template`"
-    } else {
-        "what is rendered from it"
     }
 }

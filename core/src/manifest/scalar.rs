@@ -1,4 +1,4 @@
-//! What a scalar means to kubectl, which reads YAML 1.1 as go-yaml v2 does.
+//! The meaning of a scalar to kubectl, which reads YAML 1.1 as go-yaml v2 does.
 //!
 //! Rust's YAML crates each resolve scalars differently. The tests compare with kubectl's own decoder.
 

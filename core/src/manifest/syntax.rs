@@ -1,70 +1,104 @@
-//! Why a text is not YAML, worded so that the suggestion follows from it.
+//! Why a text is not YAML, and what to do about it.
 //!
 //! The parser has some ninety kinds of error; most of them come from a few mistakes found at different positions.
 
 use granit_parser::ErrorKind;
 
-/// A syntax error. Each reads as a clause without a full stop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// A syntax error.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SyntaxError {
     /// A tab in the indentation.
-    #[error("there is a tab where YAML allows only spaces: indent with spaces")]
     Tab,
     /// A quote that is never closed, or closed much later.
-    #[error(
-        "a quoted text is not closed, or continues with less indentation: look for a missing quote above"
-    )]
     UnclosedQuote,
     /// A bracket that is never closed.
-    #[error("a bracket is not closed before this place")]
     UnclosedBracket,
     /// A bracket closed by one of the other kind, or one that was never opened.
-    #[error("this bracket does not match an open one")]
     StrayBracket,
     /// A list or mapping in brackets without a comma.
-    #[error("a comma or a closing bracket is missing before this place")]
     MissingComma,
     /// `a: b: c`, or a key that is indented wrongly.
-    #[error("a second `: ` on one line, or a key at the wrong indentation: quote a text that contains `: `")]
     NestedColon,
     /// A line that does not continue any open block.
-    #[error("the indentation matches no line above")]
     Indentation,
     /// A line in a mapping that is not `key: value`.
-    #[error("a `key: value` is expected here: look for a missing `:` or a wrong indentation")]
     KeyExpected,
     /// A `-` where no list can begin.
-    #[error("a list item cannot be here: check the indentation of `-`")]
     StrayDash,
-    /// A plain text that begins with a character that YAML reserves.
-    #[error("a text cannot begin with `{0}`: quote it")]
+    /// A plain string that begins with a character that YAML reserves.
     Reserved(char),
     /// A character that must not be in a manifest unescaped.
-    #[error("the character U+{:04X} is not allowed in a manifest", u32::from(*.0))]
     Control(char),
     /// A byte order mark in the middle.
-    #[error("a byte order mark is inside the document: two files were joined here; put `---` between them")]
     ByteOrderMark,
     /// A `\` in double quotes followed by something unknown.
-    #[error("unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes")]
     Escape,
     /// Something after a closing quote.
-    #[error(
-        "there is something after the closing quote: quote the whole text, or put a comma or `:` between"
-    )]
     BehindQuote,
     /// Something after a complete value.
-    #[error("the document ends above; another one begins with `---`")]
     BehindDocument,
     /// A `#` without a space before it.
-    #[error("a comment needs a space before `#`: quote the text if `#` belongs to it")]
     Comment,
     /// Every other error, in the parser's words.
-    #[error("{0}")]
     Other(String),
 }
 
 impl SyntaxError {
+    /// The problem: a clause without a full stop.
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Self::Tab => "YAML allows only spaces here, not a tab".into(),
+            Self::UnclosedQuote => "a quoted string is not closed, or continues with less indentation".into(),
+            Self::UnclosedBracket => "a bracket is not closed before this place".into(),
+            Self::StrayBracket => "this bracket does not match an open one".into(),
+            Self::MissingComma => "a comma or a closing bracket is missing before this place".into(),
+            Self::NestedColon => {
+                "this is a second `: ` on one line, or a key at the wrong indentation".into()
+            }
+            Self::Indentation => "the indentation matches no line above".into(),
+            Self::KeyExpected => "a `key: value` is expected here".into(),
+            Self::StrayDash => "a list item cannot be here".into(),
+            Self::Reserved(first) => format!("an unquoted string cannot begin with `{first}`"),
+            Self::Control(character) => {
+                format!(
+                    "the character U+{:04X} is not allowed in a manifest",
+                    u32::from(*character)
+                )
+            }
+            Self::ByteOrderMark => {
+                "a byte order mark is inside the document, as if two files were joined".into()
+            }
+            Self::Escape => "this escape in double quotes is unknown".into(),
+            Self::BehindQuote => "there is something after the closing quote".into(),
+            Self::BehindDocument => "the document ends above".into(),
+            Self::Comment => "a comment needs a space before `#`".into(),
+            Self::Other(error) => error.clone(),
+        }
+    }
+
+    /// What to do about it: an imperative.
+    pub(crate) const fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::Tab => Some("indent with spaces"),
+            Self::UnclosedQuote => Some("look for a missing quote above"),
+            Self::NestedColon => Some("quote a string that contains `: `"),
+            Self::KeyExpected => Some("look for a missing `:` or a wrong indentation"),
+            Self::StrayDash => Some("check the indentation of `-`"),
+            Self::Reserved(_) => Some("quote it"),
+            Self::ByteOrderMark => Some("put `---` between the files"),
+            Self::Escape => Some("write `\\\\` for a backslash, or use single quotes"),
+            Self::BehindQuote => Some("quote the whole string, or put a comma or `:` between"),
+            Self::BehindDocument => Some("begin another one with `---`"),
+            Self::Comment => Some("quote the string if `#` belongs to it"),
+            Self::UnclosedBracket
+            | Self::StrayBracket
+            | Self::MissingComma
+            | Self::Indentation
+            | Self::Control(_)
+            | Self::Other(_) => None,
+        }
+    }
+
     pub(crate) fn from_kind(kind: &ErrorKind) -> Self {
         use ErrorKind as K;
         match kind {

@@ -1,7 +1,7 @@
-//! What is written in a document: its nodes in the order of the text, in one vector.
+//! The content of a document: its nodes in the order of the text, in one vector.
 //!
 //! A collection's nodes follow it directly and each node knows where its own end is, so nothing here recurses and a
-//! document of any depth is dropped at once. Aliases stay pointers.
+//! document of any depth is dropped immediately. Aliases stay pointers.
 
 use std::borrow::Cow;
 

@@ -16,9 +16,9 @@ record! {
     /// The bounds of a policy.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct Bounds {
-        limits: LimitBounds = or_default "limits", object(), "On spec.limits.";
-        budgets: BudgetBounds = or_default "budgets", object(), "On spec.disruption.budgets.";
-        template: TemplateBounds = or_default "template", object(), "On spec.template.";
+        limits: LimitBounds = or_default "limits", object(), "Bounds on spec.limits.";
+        budgets: BudgetBounds = or_default "budgets", object(), "Bounds on spec.disruption.budgets.";
+        template: TemplateBounds = or_default "template", object(), "Bounds on spec.template.";
     }
 }
 
@@ -28,7 +28,7 @@ record! {
     pub struct LimitBounds {
         required: Vec<String> = or_default "required", List(0, RESOURCE), "Resources that must have a limit.";
         max: BTreeMap<String, Written<Quantity>> = or_default "max", MapOf(RESOURCE, Amount),
-            "The largest limit of each resource; a missing limit violates the bound.";
+            "The largest limit of each resource. A missing limit violates the bound.";
     }
 }
 
@@ -51,24 +51,24 @@ record! {
     /// A recurring time in which no node may be disrupted.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct FreezeWindow {
-        schedule: Written<Schedule> = required "schedule", SCHEDULE, "When the window begins, in UTC.";
-        duration: Written<BudgetDuration> = required "duration", BUDGET_DURATION, "How long it is.";
+        schedule: Written<Schedule> = required "schedule", SCHEDULE, "The start of the window, in UTC.";
+        duration: Written<BudgetDuration> = required "duration", BUDGET_DURATION, "The length of the window.";
     }
 }
 
 record! {
-    /// What the template of a pool must contain, and what it may.
+    /// Bounds on the template of a pool.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct TemplateBounds {
         required_labels: Vec<String> = or_default "requiredLabels", List(0, LABEL_KEY),
-            "Labels that every node must get.";
+            "Labels that every node must have.";
         capacity_types: Option<Vec<String>> = optional "capacityTypes",
-            List(1, karpenter_word(CAPACITY_TYPES)), "The capacity types that may be used.";
+            List(1, karpenter_word(CAPACITY_TYPES)), "The allowed capacity types.";
         node_classes: Option<Vec<NodeClassPattern>> = optional "nodeClasses", List(1, object()),
-            "The node classes that may be used; a part that is left out may be anything.";
-        expire_after: DurationBounds = or_default "expireAfter", object(), "How long nodes may and must live.";
+            "The allowed node classes. A part that is left out matches anything.";
+        expire_after: DurationBounds = or_default "expireAfter", object(), "Bounds on the lifetime of nodes.";
         termination_grace_period: DurationBounds = or_default "terminationGracePeriod", object(),
-            "How long a node may and must be given to drain.";
+            "Bounds on the drain of nodes.";
     }
 }
 
@@ -76,9 +76,9 @@ record! {
     /// Bounds on a duration.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DurationBounds {
-        min: Option<Written<GoDuration>> = optional "min", DURATION, "The shortest.";
+        min: Option<Written<GoDuration>> = optional "min", DURATION, "The shortest duration.";
         max: Option<Written<GoDuration>> = optional "max", DURATION,
-            "The longest. Never, or no value, counts as longer.";
+            "The longest duration. Never, or no value, counts as longer.";
     }
 }
 
@@ -86,9 +86,9 @@ record! {
     /// Node classes that may be used: if a part is not given, any will do.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct NodeClassPattern {
-        group: Option<Glob> = optional "group", NAME_PATTERN, "The API group; * stands for any characters.";
-        kind: Option<Glob> = optional "kind", NAME_PATTERN, "The kind; * stands for any characters.";
-        name: Option<Glob> = optional "name", NAME_PATTERN, "The name; * stands for any characters.";
+        group: Option<Glob> = optional "group", NAME_PATTERN, "The API group. * matches any characters.";
+        kind: Option<Glob> = optional "kind", NAME_PATTERN, "The kind. * matches any characters.";
+        name: Option<Glob> = optional "name", NAME_PATTERN, "The name. * matches any characters.";
     }
 }
 

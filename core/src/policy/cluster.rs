@@ -1,4 +1,4 @@
-//! What an organisation declares about its cluster, so that findings need not guess.
+//! Facts about a cluster, declared by an organisation, so that findings need not guess.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion
 use crate::value::words;
 
 record! {
-    /// What is declared about the cluster. What is left out is not known.
+    /// The declared facts about the cluster. A fact that is left out is unknown.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DeclaredCluster {
         karpenter: Option<KarpenterVersion> = optional "karpenter", RELEASE,
-            "The Karpenter release that it runs: lint and default check for it unless --karpenter-version names another, or providerVersion contains another.";
+            "The Karpenter release of the cluster. lint and default check for it, unless --karpenter-version or providerVersion gives another.";
         provider: Option<&'static Provider> = optional "provider", word(PROVIDER_IDS, Provider::of_id),
             "The provider of the machines.";
         provider_version: Option<ProviderVersion> = optional "providerVersion", PROVIDER_RELEASE,
-            "The release of the provider's controller, such as 1.14.0; it needs provider, and is checked for as the Karpenter release that it contains.";
+            "The release of the provider's controller, such as 1.14.0. It requires provider. NodePools are checked for the Karpenter release that it contains.";
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
-            "Whether poolgate's webhook writes defaults there (defaults) or there is none (none).";
+            "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none).";
     }
 }
 
@@ -59,14 +59,14 @@ const FEATURE_GATE: Text<FeatureGate> = Text {
     parse: |text| {
         let unknown = || {
             let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
-            let known = || format!("known are {}", FeatureGate::VALUES.join(", "));
+            let known = || format!("use one of {}", FeatureGate::VALUES.join(", "));
             wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
         };
         FeatureGate::parse(text).map_or_else(unknown, Ok)
     },
 };
 
-/// What is known of a feature gate where a pool is.
+/// The state of a feature gate in the cluster of a pool, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateState {
     /// It is on: declared, or fixed by the provider.
@@ -94,7 +94,7 @@ impl DeclaredCluster {
             .filter(|_| self.provider.is_some_and(|declared| declared.id == provider.id))
     }
 
-    /// What is known of a feature gate where a pool with a node class of this group is.
+    /// The state of a feature gate for a pool with a node class of this group.
     pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
         let settings = Provider::settings_of(group);
         if settings.has_gate_on(gate.as_str()) {

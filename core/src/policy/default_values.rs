@@ -52,15 +52,15 @@ impl Default for DefaultValues {
 impl Record for DefaultValues {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         let built_in = Self::default();
-        let about = "spec.disruption.budgets; without this one budget of 10%.";
+        let about = "spec.disruption.budgets. Default: one budget of 10%.";
         let budgets = fields.optional("budgets", &List(1, object::<DefaultBudget>()), about);
         let policies = karpenter_word(nodepool(ApiVersion::V1).at("spec.disruption.consolidationPolicy"));
-        let about = "spec.disruption.consolidationPolicy of v1; without this WhenEmptyOrUnderutilized.";
+        let about = "spec.disruption.consolidationPolicy of v1. Default: WhenEmptyOrUnderutilized.";
         let consolidation_policy = fields.optional("consolidationPolicy", &policies, about);
-        let about = "spec.disruption.consolidateAfter of v1; without this 0s.";
+        let about = "spec.disruption.consolidateAfter of v1. Default: 0s.";
         let consolidate_after = fields.optional("consolidateAfter", &DURATION_OR_NEVER, about);
         let modes = word(NodeLimitMode::VALUES, NodeLimitMode::parse);
-        let about = "spec.disruption.nodeLimitMode; without this Hard.";
+        let about = "spec.disruption.nodeLimitMode. Default: Hard.";
         let node_limit_mode = fields.optional("nodeLimitMode", &modes, about);
         Some(Self {
             budgets: budgets.map_or(built_in.budgets, |budgets| {
@@ -78,18 +78,18 @@ struct DefaultBudget(Value);
 
 impl Record for DefaultBudget {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let about = "How many nodes may be disrupted at once: a number or a percentage, as text.";
+        let about = "How many nodes may be disrupted simultaneously: a number or a percentage, as a string.";
         let nodes = fields.required("nodes", &BUDGET_NODES, about);
         let reasons = List(
             1,
             karpenter_word(nodepool(ApiVersion::V1).at("spec.disruption.budgets[].reasons[]")),
         );
-        let about = "What it limits; without this every reason, from Karpenter 1.15 on also the repair of broken nodes. \
-                     v1beta1 has no reasons: there the budget limits all.";
+        let about = "The reasons that it limits. Default: every reason, from Karpenter 1.15 on also the repair of broken nodes. \
+                     In v1beta1 a budget limits every reason.";
         let reasons = fields.optional("reasons", &reasons, about);
-        let about = "When the budget becomes active, in UTC.";
+        let about = "The start of the window in which the budget is active, in UTC.";
         let schedule = fields.optional("schedule", &SCHEDULE, about);
-        let duration = fields.optional("duration", &BUDGET_DURATION, "How long it then stays active.");
+        let duration = fields.optional("duration", &BUDGET_DURATION, "The length of the window.");
         // The rules for NodePools check this as well, but not everywhere half a window is a default.
         let missing = match (fields.has("schedule"), fields.has("duration")) {
             (false, true) => Some("schedule"),
@@ -97,12 +97,12 @@ impl Record for DefaultBudget {
             _ => None,
         };
         if let Some(missing) = missing {
-            let wrong = format!("{missing} is missing: a window needs a start and a length");
+            let wrong = format!("{missing} is missing, but a window requires schedule and duration");
             fields.report(
                 Some(missing),
                 At::Value,
                 &wrong,
-                "add it, or leave out the other one",
+                "add it, or remove the other one",
             );
         }
         let fields = [

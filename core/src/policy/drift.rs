@@ -6,7 +6,7 @@ use super::record::{object, record};
 use super::texts::POOL_PATTERN;
 
 record! {
-    /// What a change that makes Karpenter replace nodes needs.
+    /// The conditions for a change that makes Karpenter replace nodes.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct DriftPolicy {
         acknowledge: AcknowledgedPools = or_default "acknowledge", object(),
@@ -19,7 +19,7 @@ record! {
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AcknowledgedPools {
         pools: Vec<Glob> = or_default "pools", List(1, POOL_PATTERN),
-            "Names of NodePools, one of which must match; * stands for any characters.";
+            "Names of NodePools, one of which must match. * matches any characters.";
     }
 }
 

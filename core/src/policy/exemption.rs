@@ -10,10 +10,10 @@ use super::Glob;
 use crate::diagnostic::{Origin, RuleId, Severity};
 use crate::json::{Json, Object};
 
-/// How many days before its end an exemption says so.
+/// How many days before its end an exemption is reported.
 const NEAR_DAYS: i32 = 14;
 
-/// Exempts pools from some rules. A finding of such a rule then has severity `info`, so that it can still be found
+/// Exempts pools from some rules. A finding of such a rule then has severity `note`, so that it can still be found
 /// offline; if Karpenter itself rejects the object, it stays a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exemption {

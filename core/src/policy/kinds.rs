@@ -1,4 +1,4 @@
-//! What the values of fields may be.
+//! The kinds of values that fields may have.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -76,7 +76,7 @@ impl<K: Kind> Kind for List<K> {
             return None;
         };
         if elements.len() < self.0 {
-            let suggestion = "write at least one, or leave the list out";
+            let suggestion = "write at least one element, or remove the list";
             found.push(path, At::Value, "the list is empty", Some(suggestion));
         }
         let elements = elements.iter().enumerate();
@@ -206,19 +206,19 @@ impl Kind for Switch {
     }
 }
 
-/// Longest string that is read. Nobody writes one by hand that is a tenth as long.
+/// The longest string that is read. Strings written by hand are less than a tenth as long.
 const LONGEST: usize = 1_024;
 
 /// A string with a grammar.
 #[derive(Debug)]
 pub struct Text<T: 'static> {
-    /// What it looks like to a JSON Schema, roughly: a regular expression.
+    /// A regular expression for the JSON Schema, which may be looser than the grammar.
     pub pattern: Option<&'static str>,
-    /// What it is read to.
+    /// The parser.
     pub parse: fn(&str) -> Result<T, Wrong>,
 }
 
-/// Why a string is not allowed where it is.
+/// Why a string is not allowed.
 #[derive(Debug)]
 pub struct Wrong {
     reason: String,
@@ -234,10 +234,10 @@ pub fn wrong<T>(reason: impl Into<String>, suggestion: Option<impl Into<Suggesti
 }
 
 impl<T> Text<T> {
-    /// What a key or a value is read to; `None` if a mistake was reported instead.
+    /// The value of a string; `None` if a mistake was reported instead.
     pub fn parsed(&self, text: &str, at: At, path: &FieldPath, found: &mut Found) -> Option<T> {
         let parsed = if text.len() > LONGEST {
-            let reason = format!("it is {} bytes long; at most {LONGEST} are read", text.len());
+            let reason = format!("the string has {} bytes, more than {LONGEST}", text.len());
             wrong(reason, None::<String>)
         } else {
             (self.parse)(text)

@@ -73,7 +73,7 @@ impl Kind for LevelOfRule {
             Value::Bool(false) => Some(Level::Off),
             Value::String(_) => word(Level::VALUES, Level::parse).read(value, path, found),
             _ => {
-                found.mistyped(path, value, "error, warning, info or off", None);
+                found.mistyped(path, value, "error, warning, note or off", None);
                 None
             }
         }

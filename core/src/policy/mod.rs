@@ -1,8 +1,8 @@
-//! What the organisation wants: the level of each rule, what is written if a NodePool leaves a field out, the
-//! bounds that every pool must keep, and which pools are exempt.
+//! The organisation's policy: the level of each rule, defaults for fields that a NodePool leaves out, bounds for every pool,
+//! and exempt pools.
 //!
-//! Each type says how it is read from a policy file, and is checked as it is read. What is about rules is read by `policy_file`:
-//! here they are only names.
+//! Each type defines how it is read from a policy file, and is checked as it is read. `policy_file` reads the fields about
+//! rules: here they are only names.
 
 mod bounds;
 mod cluster;
@@ -43,19 +43,19 @@ pub struct Policy {
     pub enforcement: Enforcement,
     /// The levels of single rules.
     pub levels: Levels,
-    /// What is written into fields that the user left out.
+    /// The values for fields that the user left out.
     pub defaults: DefaultValues,
     /// The bounds for every pool, in addition to Karpenter's own rules.
     pub bounds: Bounds,
     /// Pools to which some rules do not apply in full.
     pub exemptions: Vec<Exemption>,
-    /// What is declared about the cluster.
+    /// The declared facts about the cluster.
     pub cluster: DeclaredCluster,
     /// Labels that a provider or the organisation adds.
     pub labels: LabelSets,
-    /// What a change that replaces nodes needs.
+    /// The conditions for a change that replaces nodes.
     pub drift: DriftPolicy,
-    /// What happens to nodes above a limit.
+    /// The handling of nodes above a limit.
     pub over_limit: OverLimit,
     /// Which nodes of a pool at its limit are terminated first and then replaced.
     pub at_limit: AtLimit,

@@ -5,17 +5,17 @@ use std::marker::PhantomData;
 
 use serde_json::{Map, Value, json};
 
-use crate::diagnostic::{FieldPath, Suggestion, nearest, quoted};
+use crate::diagnostic::{FieldPath, Suggestion, nearest, quoted, sentences};
 
 /// An object in a file.
 pub trait Record: Sized {
-    /// Asks for each field, whatever became of the others; `None` if a required one is missing or wrong.
+    /// Reads each field, also after a mistake in another; `None` if a required one is missing or wrong.
     fn read(fields: &mut Fields<'_>) -> Option<Self>;
 }
 
-/// What the value of a field may be.
+/// The kind of value that a field has.
 pub trait Kind {
-    /// What it is read to.
+    /// The type of the value that is read.
     type Value;
 
     /// The value; `None` if a mistake was reported instead.
@@ -25,8 +25,8 @@ pub trait Kind {
     fn schema(&self) -> Value;
 }
 
-/// A struct with one line for each field: what holds it, how it is asked for (`required`, `optional`, `or_default`), its
-/// name in the file, what it may be, and a sentence about it.
+/// A struct with one line for each field: its name and type here, how it is read (`required`, `optional`, `or_default`), its
+/// name in the file, its kind, and a sentence about it.
 macro_rules! record {
     (@get required $fields:ident, $($field:tt)*) => { $fields.required($($field)*) };
     (@get optional $fields:ident, $($field:tt)*) => { Some($fields.optional($($field)*)) };
@@ -62,17 +62,15 @@ pub enum At {
     Value,
 }
 
-/// Mistakes while they are found: the field, and a clause about it.
+/// Mistakes while they are found: the field, and a text without its last full stop.
 #[derive(Debug, Default)]
 pub struct Found(pub Vec<(FieldPath, At, String)>);
 
 impl Found {
     /// Adds a mistake: what is wrong, and how to fix it if that is known.
     pub fn push(&mut self, path: &FieldPath, at: At, wrong: &str, suggestion: Option<&str>) {
-        let message = match suggestion {
-            Some(suggestion) => format!("{wrong}; {suggestion}"),
-            None => wrong.to_owned(),
-        };
+        let message = sentences(wrong.to_owned(), [suggestion]);
+        let message = message.strip_suffix('.').unwrap_or(&message).to_owned();
         self.0.push((path.clone(), at, message));
     }
 
@@ -90,7 +88,7 @@ impl Found {
     }
 }
 
-/// The fields of an object while they are asked for.
+/// The fields of an object while they are read.
 #[derive(Debug)]
 pub struct Fields<'r> {
     source: Source<'r>,
@@ -176,7 +174,7 @@ impl Fields<'_> {
         };
         for key in map.keys().filter(|key| !self.names.contains(&key.as_str())) {
             let suggestion = did_you_mean(key, self.names.iter().copied())
-                .unwrap_or_else(|| format!("known are {}", self.names.join(", ")));
+                .unwrap_or_else(|| format!("use one of {}", self.names.join(", ")));
             let wrong = format!("there is no field {}", quoted(key));
             found.push(&path.clone().key(key.clone()), At::Key, &wrong, Some(&suggestion));
         }
@@ -195,7 +193,7 @@ impl Fields<'_> {
     }
 }
 
-/// The names of the fields of a record, in the order in which it asks for them.
+/// The names of the fields of a record, in the order in which it reads them.
 pub fn names_of<T: Record>() -> Vec<&'static str> {
     Fields::described::<T>().names
 }

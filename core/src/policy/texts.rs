@@ -18,7 +18,7 @@ use crate::value::label::{is_object_name, label_value, qualified_name};
 use crate::value::nodes::BudgetNodes;
 use crate::value::quantity::Quantity;
 
-/// Longest that a broken node may be left to drain. Its place counts against the limit all that time.
+/// The longest drain of a broken node. The node counts against the limit all that time.
 const LONGEST_REPAIR: Duration = Duration::from_hours(24);
 
 /// A value that was parsed from text, with that text for messages.
@@ -26,7 +26,7 @@ const LONGEST_REPAIR: Duration = Duration::from_hours(24);
 pub struct Written<T> {
     /// The text in the policy.
     pub text: String,
-    /// What the text was parsed to.
+    /// The parsed value.
     pub value: T,
 }
 
@@ -91,9 +91,7 @@ pub const SCHEDULE: Text<Written<Schedule>> = Text {
     pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     parse: |text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
-        Ok(_) if rejects_schedule(text) => {
-            wrong("Karpenter's CRD does not accept this schedule", None::<String>)
-        }
+        Ok(_) if rejects_schedule(text) => wrong("Karpenter's CRD rejects this schedule", None::<String>),
         Ok(schedule) if schedule.never_fires() => wrong("this schedule never fires", None::<String>),
         Ok(schedule) => Ok(Written::new(text, schedule)),
     },
@@ -117,7 +115,7 @@ pub const DURATION: Text<Written<GoDuration>> = Text {
             Err(error) => wrong(error.to_string(), None::<String>),
             Ok(duration) if text != "0" && text.bytes().all(is_whole) => Ok(Written::new(text, duration)),
             Ok(_) => wrong(
-                "it must be whole seconds, minutes and hours, as in Karpenter's CRD",
+                "Karpenter's CRD allows only whole seconds, minutes and hours",
                 Some("write 30s, 5m or 1h30m, for example"),
             ),
         }
@@ -129,7 +127,7 @@ pub const DURATION_OR_NEVER: Text<String> = Text {
     parse: |text| match text {
         "Never" => Ok(text.to_owned()),
         _ if text.eq_ignore_ascii_case("never") => {
-            wrong("the word begins with a capital letter", Some("write Never"))
+            wrong("the keyword begins with a capital letter", Some("write Never"))
         }
         _ => (DURATION.parse)(text).map(|duration| duration.text),
     },
@@ -141,7 +139,10 @@ pub const REPAIR_GRACE_PERIOD: Text<Duration> = Text {
     parse: |text| match (DURATION.parse)(text)?.value.as_duration() {
         Some(Duration::ZERO) => wrong("pods need time to leave a node", Some("write 10m, for example")),
         Some(length) if length <= LONGEST_REPAIR => Ok(length),
-        _ => wrong("it is longer than a day", Some("write 24h or less")),
+        _ => wrong(
+            "a broken node has at most a day to drain",
+            Some("write 24h or less"),
+        ),
     },
 };
 
@@ -166,7 +167,7 @@ pub const PROVIDER_RELEASE: Text<ProviderVersion> = Text {
     pattern: Some(r"^v?[0-9]+\.[0-9]+(\.[0-9]+)?$"),
     parse: |text| match text.parse::<ProviderVersion>() {
         Ok(release) => Ok(release),
-        Err(_) => wrong("it is not a release", Some("write it as 1.14.0")),
+        Err(_) => wrong("this is not a release", Some("write it as 1.14.0")),
     },
 };
 
@@ -216,16 +217,22 @@ pub const POOL_PATTERN: Text<Glob> = Text {
     pattern: Some("^[a-z0-9.*-]+$"),
     parse: |text| {
         let is_legal = is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase());
-        let suggestion = Some("write lower-case letters, digits, dashes and dots; * stands for any of them");
-        is(text, is_legal, "a NodePool cannot have such a name", suggestion).map(Glob::new)
+        let suggestion = Some("use lower-case letters, digits, dashes and dots, and * for any of them");
+        is(
+            text,
+            is_legal,
+            "this cannot be the name of a NodePool",
+            suggestion,
+        )
+        .map(Glob::new)
     },
 };
 
 pub const NAME_PATTERN: Text<Glob> = Text {
     pattern: Some("^[A-Za-z0-9.*-]+$"),
     parse: |text| {
-        let suggestion = Some("write letters, digits, dashes and dots; * stands for any of them");
-        is(text, is_pattern(text), "nothing can have such a name", suggestion).map(Glob::new)
+        let suggestion = Some("use letters, digits, dashes and dots, and * for any of them");
+        is(text, is_pattern(text), "this cannot be a name", suggestion).map(Glob::new)
     },
 };
 
@@ -233,7 +240,7 @@ pub const FREE_TEXT: Text<String> = Text {
     pattern: None,
     parse: |text| {
         let is_line = !text.chars().any(char::is_control);
-        is(text, is_line, "it must be one line", None::<String>)
+        is(text, is_line, "the string must be one line", None::<String>)
     },
 };
 

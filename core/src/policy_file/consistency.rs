@@ -9,7 +9,7 @@ use crate::review::{Request, Subject, review};
 use crate::rules::find;
 use serde_json::{Value, json};
 
-/// What contradicts itself.
+/// The contradictions of a policy.
 pub fn contradictions(document: &Value, policy: &Policy) -> Found {
     let mut found = Found::default();
     check_exemptions(policy, &mut found);
@@ -42,7 +42,7 @@ pub fn notes(policy: &Policy) -> Found {
         && let Some(newest) = provider.newest_before(release)
     {
         let wrong = format!(
-            "{} {release} is newer than this poolgate knows: labels are checked as for {newest}",
+            "{} {release} is newer than any release that this poolgate knows. Labels are checked as for {newest}",
             provider.name
         );
         notes.push(
@@ -61,10 +61,10 @@ pub fn notes(policy: &Policy) -> Found {
             .filter(|kind| policy.levels.get(id, kind.origin) != Some(level));
         let when = match raised.count() {
             0 => continue,
-            count if count < kinds.len() => " where",
-            _ => ":",
+            count if count < kinds.len() => "where",
+            _ => "because",
         };
-        let wrong = format!("{id} stays a warning{when} Karpenter rejects it anyway, with less explanation");
+        let wrong = format!("{id} stays a warning {when} Karpenter rejects it anyway");
         notes.push(
             &FieldPath::of(&["rules"]).key(id.as_str()),
             At::Value,
@@ -80,17 +80,17 @@ fn check_exemptions(policy: &Policy, found: &mut Found) {
         if exemption.pools.is_empty() && exemption.labels.is_empty() {
             let path = FieldPath::of(&["exemptions"]).index(index);
             let wrong = "this exemption selects no NodePool";
-            let suggestion = "add pools or labels; for all of them, set the level under rules instead";
+            let suggestion = "add pools or labels. For all NodePools, set the level under rules instead";
             found.push(&path, At::Value, wrong, Some(suggestion));
         }
     }
 }
 
-/// A release without its provider says nothing.
+/// A release means nothing without its provider.
 fn check_provider(policy: &Policy, found: &mut Found) {
     if policy.cluster.provider_version.is_some() && policy.cluster.provider.is_none() {
         let path = FieldPath::of(&["cluster", "providerVersion"]);
-        let wrong = "providerVersion without provider";
+        let wrong = "providerVersion requires provider";
         found.push(&path, At::Key, wrong, Some("add provider, such as aws"));
     }
 }
@@ -99,10 +99,7 @@ fn check_range(path: FieldPath, bounds: &DurationBounds, found: &mut Found) {
     if let (Some(min), Some(max)) = (&bounds.min, &bounds.max)
         && min.value > max.value
     {
-        let wrong = format!(
-            "the shortest, {}, is longer than the longest, {}",
-            min.text, max.text
-        );
+        let wrong = format!("min is {}, longer than max, {}", min.text, max.text);
         found.push(&path.key("min"), At::Value, &wrong, None);
     }
 }

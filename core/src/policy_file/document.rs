@@ -10,7 +10,7 @@ use crate::policy::record::{At, Found, Kind as _, Record, object};
 /// The longest policy file, in bytes: the limit of a `ConfigMap` or a Secret.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// How many mistakes of one file are shown. Nobody reads more.
+/// How many mistakes of one file are shown.
 const MAX_SHOWN: usize = 100;
 
 /// One thing to fix.
@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 100;
 pub struct Mistake {
     /// The line and column of the key or value at fault.
     pub position: Position,
-    /// What is wrong and, behind a semicolon, how to fix it if that is known. One line.
+    /// What is wrong and, in a second sentence, how to fix it if that is known. One line without its last full stop.
     pub message: String,
 }
 
@@ -38,7 +38,7 @@ pub struct File<'t> {
     pub value: Value,
     document: Document<'t>,
     lines: Lines<'t>,
-    /// What is wrong with the text all the same.
+    /// The mistakes in the text itself.
     mistakes: Vec<Mistake>,
 }
 
@@ -66,7 +66,7 @@ impl<'t> File<'t> {
         let mut documents = documents.into_iter();
         let Some(document) = documents.next() else {
             let message = format!(
-                "the file contains no {what}; begin it with apiVersion: {API_VERSION} and kind: {kind}"
+                "the file contains no {what}. Begin it with apiVersion: {API_VERSION} and kind: {kind}"
             );
             let position = Position { line: 1, column: 1 };
             return Err(vec![Mistake { position, message }].into());
@@ -74,7 +74,7 @@ impl<'t> File<'t> {
         mistakes.extend(documents.map(|another| Mistake {
             position: lines.position(another.span().start()),
             message: format!(
-                "a second document begins here; a file contains one {what}, so put it into a file of its own"
+                "a second document begins here, but a file contains one {what}. Put it into a separate file"
             ),
         }));
         if document.unreadable().is_some() {
@@ -110,7 +110,7 @@ impl<'t> File<'t> {
         mistakes
     }
 
-    /// What was found, with positions. A missing field has the position where it should be.
+    /// The mistakes with their positions. A missing field has the position where it should be.
     pub fn located(&self, found: Found) -> Vec<Mistake> {
         let located = found.0.into_iter().map(|(path, at, message)| Mistake {
             position: self.position(&path, at),

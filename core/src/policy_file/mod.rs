@@ -1,8 +1,8 @@
 //! The text of a policy file, YAML or JSON, to the policy that everything else checks by, with the position of every
 //! mistake.
 //!
-//! What may be in a file is said by each type ([`Record`](crate::policy::record::Record)); the JSON Schema follows from
-//! that. `consistency` checks fields against each other.
+//! Each type defines its fields ([`Record`](crate::policy::record::Record)), and the JSON Schema follows from that.
+//! `consistency` checks fields against each other.
 
 mod consistency;
 mod document;
@@ -21,7 +21,7 @@ use self::document::File;
 use crate::policy::record::{Kind as _, names_of, object};
 use crate::policy::{DefaultValues, Policy};
 
-/// What a policy file says.
+/// A policy file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPolicy {
     /// The policy that the file describes.

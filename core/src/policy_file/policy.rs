@@ -15,32 +15,32 @@ use crate::rules::{CATALOGUE, find};
 
 impl Record for Policy {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let called = "What this policy is called; poolgate does not look at it.";
+        let called = "The name of this policy. poolgate ignores it.";
         let head = read_head(fields, &["Policy"], called);
         let built_in = Self::default();
         let enforcement = fields.optional(
             "enforcement",
             &word(Enforcement::VALUES, Enforcement::parse),
-            "Whether mistakes deny an object (enforce, the default) or only warn.",
+            "Whether errors deny an object (enforce, the default) or only warn (warn).",
         );
         let levels = fields.optional(
             "rules",
             &RuleLevels,
             "The severity of all findings of a rule. What Karpenter itself rejects stays at least a warning.",
         );
-        let about = "What is written into NodePools that leave it out.";
+        let about = "The values that are written into NodePools without them.";
         let defaults = fields.optional("defaults", &object(), about);
-        let bounds = fields.optional("bounds", &object(), "What every NodePool must comply with.");
+        let bounds = fields.optional("bounds", &object(), "Bounds for every NodePool.");
         let exemptions = fields.optional(
             "exemptions",
             &List(0, object()),
-            "NodePools to which some rules do not apply in full: their findings are kept for offline use only.",
+            "NodePools that are exempt from some rules. Their findings are shown offline only.",
         );
         let about = "Labels that a provider or the organisation uses, in addition to the built-in ones.";
         let labels = fields.optional("labels", &object(), about);
-        let about = "What is known of the cluster, so that findings need not guess.";
+        let about = "Facts about the cluster, so that findings need not guess.";
         let cluster = fields.optional("cluster", &object(), about);
-        let about = "What a change that makes Karpenter replace nodes needs.";
+        let about = "Conditions for a change that makes Karpenter replace nodes.";
         let drift = fields.optional("drift", &object(), about);
         let over_limit = fields.optional(
             "overLimit",
@@ -56,7 +56,7 @@ impl Record for Policy {
         let repair_grace_period = fields.optional(
             "repairGracePeriod",
             &REPAIR_GRACE_PERIOD,
-            "How long the pods of a broken node may take to leave it before it is terminated anyway; without this 10m.",
+            "How long the pods of a broken node may take to leave it before it is terminated anyway. Default: 10m.",
         );
         head?;
         Some(Self {
@@ -82,7 +82,7 @@ pub fn read_head(
     called: &'static str,
 ) -> Option<()> {
     let version = fields.required("apiVersion", &only(&[API_VERSION]), "The version of this format.");
-    let kind = fields.required("kind", &only(kind), "What this file is.");
+    let kind = fields.required("kind", &only(kind), "The kind of this file.");
     fields.optional("metadata", &object::<Metadata>(), called);
     version.and(kind).map(drop)
 }
@@ -99,9 +99,9 @@ impl Record for Metadata {
 /// The values of a label that the organisation adds are not known.
 impl Record for LabelSets {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let about = "Label keys that the provider puts on nodes by itself.";
+        let about = "Label keys that the provider puts on nodes on its own.";
         let keys = fields.optional("wellKnown", &List(0, LABEL_KEY), about);
-        let about = "Domains whose labels a NodePool must not use, nor those of their subdomains.";
+        let about = "Domains whose labels, and those of their subdomains, a NodePool must not use.";
         let domains = fields.optional("restrictedDomains", &List(0, DOMAIN), about);
         let keys = keys.unwrap_or_default().into_iter();
         Some(Self::with(
@@ -113,14 +113,14 @@ impl Record for LabelSets {
 
 impl Record for Exemption {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let about = "Names of NodePools, one of which must match; * stands for any characters.";
+        let about = "Names of NodePools, one of which must match. * matches any characters.";
         let pools = fields.optional("pools", &List(1, POOL_PATTERN), about);
         let about = "Labels of the NodePool, all of which it must have.";
         let labels = fields.optional("labels", &MapOf(LABEL_KEY, LABEL_VALUE), about);
-        let about = "The rules; * stands for any characters, so a star alone for all of them.";
+        let about = "The names of the rules. * matches any characters, so * alone matches every rule.";
         let rules = fields.required("rules", &List(1, RULE_PATTERN), about);
         let reason = fields.optional("reason", &FREE_TEXT, "The reason, shown with each finding.");
-        let about = "The last day on which it applies, in UTC; without this it has no end.";
+        let about = "The last day on which it applies, in UTC. Default: it has no end.";
         let until = fields.optional("until", &DATE, about);
         Some(Self {
             pools: pools.unwrap_or_default(),
@@ -161,7 +161,7 @@ const RULE_PATTERN: Text<Vec<RuleId>> = Text {
 fn unknown_rule<T>(text: &str) -> Result<T, Wrong> {
     let names = CATALOGUE.iter().map(|rule| rule.id.as_str());
     let suggestion = Suggestion::likely_name(text, names).unwrap_or_else(|| {
-        Suggestion::from("`poolgate rules` lists them all; what only lint reports has no level")
+        Suggestion::from("run `poolgate rules` for the list. The rules of lint alone have no level")
     });
     wrong("there is no such rule", Some(suggestion))
 }

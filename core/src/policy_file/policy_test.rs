@@ -1,4 +1,4 @@
-//! Cases for a policy: objects, and what must be found in each.
+//! Cases for a policy: objects and their expected findings.
 
 use serde_json::Value;
 
@@ -30,13 +30,13 @@ pub struct PolicyTest {
 pub struct Case {
     /// Where it begins.
     pub position: Position,
-    /// What it shows.
+    /// Its name.
     pub name: String,
     /// The object.
     pub object: CaseObject,
     /// The stored object that it replaces.
     pub old: Option<Value>,
-    /// What must be found in it.
+    /// The expected findings.
     pub expect: Vec<Expected>,
 }
 
@@ -72,13 +72,13 @@ pub fn parse_policy_test(text: &str) -> Result<PolicyTest, Mistakes> {
 
 impl Record for PolicyTest {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let called = "What this file is called; poolgate does not look at it.";
+        let called = "The name of this file. poolgate ignores it.";
         let head = read_head(fields, &["PolicyTest"], called);
-        let about = "The file of the policy, seen from the folder of this file.";
+        let about = "The policy file, relative to the folder of this file.";
         let policy = fields.required("policy", &FREE_TEXT, about);
-        let about = "The Karpenter release; without this the newest known.";
+        let about = "The Karpenter release. Default: the newest known.";
         let karpenter = fields.optional("karpenterVersion", &RELEASE, about);
-        let about = "The day on which the cases are reviewed, in UTC; without this today.";
+        let about = "The day on which the cases are reviewed, in UTC. Default: today.";
         let at = fields.optional("at", &DATE, about);
         let cases = fields.required("cases", &List(1, object()), "The cases.");
         head?;
@@ -93,22 +93,27 @@ impl Record for PolicyTest {
 
 impl Record for Case {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let name = fields.required("name", &FREE_TEXT, "What the case shows.");
-        let about = "The NodePool or NodeClaim, written out here.";
+        let name = fields.required("name", &FREE_TEXT, "The name of the case.");
+        let about = "The NodePool or NodeClaim.";
         let object_here = fields.optional("object", &Anything, about);
-        let about = "Or a file that holds it alone, seen from the folder of this file.";
+        let about = "A file with only this object, relative to the folder of this file.";
         let file = fields.optional("file", &FREE_TEXT, about);
-        let about = "The stored object that it replaces; without this it is new.";
+        let about = "The stored object that it replaces. Default: the object is new.";
         let old = fields.optional("old", &Anything, about);
-        let about = "What must be found. An error that is not listed here fails the case; an empty list says that it is \
+        let about = "The expected findings. An error that is not listed fails the case. An empty list expects that the object is \
                      admitted.";
         let expect = fields.required("expect", &List(0, object()), about);
         match (fields.has("object"), fields.has("file")) {
             (true, true) => {
-                let wrong = "the case has an object and names a file";
+                let wrong = "a case must not have both object and file";
                 fields.report(Some("file"), At::Key, wrong, "remove one of them");
             }
-            (false, false) => fields.report(None, At::Value, "the case has no object", "add object, or file"),
+            (false, false) => fields.report(
+                None,
+                At::Value,
+                "a case must have an object",
+                "add object or file",
+            ),
             _ => {}
         }
         Some(Self {
@@ -132,8 +137,8 @@ impl Record for Expected {
                 Level::Off => None,
             }
         });
-        let severity = fields.optional("severity", &levels, "Its severity; without this error.");
-        let about = "The field, as findings name it; without this any.";
+        let severity = fields.optional("severity", &levels, "The severity. Default: error.");
+        let about = "The field, as findings name it. Default: any.";
         let path = fields.optional("path", &FREE_TEXT, about);
         Some(Self {
             rule: rule?.as_str().to_owned(),
@@ -176,22 +181,22 @@ mod tests {
     fn a_case_has_one_object_and_no_field_that_is_not_known() {
         assert_eq!(
             mistakes("cases:\n- name: a\n  expect: []\n"),
-            ["5:3: the case has no object; add object, or file"]
+            ["5:3: a case must have an object. Add object or file"]
         );
         assert_eq!(
             mistakes("cases:\n- {name: a, object: {}, file: a.yaml, expect: []}\n"),
-            ["5:25: the case has an object and names a file; remove one of them"]
+            ["5:25: a case must not have both object and file. Remove one of them"]
         );
         assert_eq!(
             mistakes("cases:\n- {name: a, object: {}, expects: []}\n"),
             [
-                "5:3: expect is missing; add it: What must be found. An error that is not listed here fails the case; an empty list says that it is admitted",
-                "5:25: there is no field \"expects\"; did you mean expect?"
+                "5:3: expect is missing. Add it: The expected findings. An error that is not listed fails the case. An empty list expects that the object is admitted",
+                "5:25: there is no field \"expects\". Did you mean expect?"
             ]
         );
         assert_eq!(
             mistakes("cases: []\n"),
-            ["4:8: the list is empty; write at least one, or leave the list out"]
+            ["4:8: the list is empty. Write at least one element, or remove the list"]
         );
     }
 }

@@ -38,8 +38,8 @@ fn what_yaml_reads_as_no_text_gets_a_word_and_a_rule_of_lint_has_no_level() {
     assert_eq!(
         mistakes("enforcement: off\nrules:\n  manifest-syntax: off\n"),
         [
-            "3:14: expected a string, found false; write enforce or warn",
-            r#"5:3: "manifest-syntax": there is no such rule; `poolgate rules` lists them all; what only lint reports has no level"#,
+            "3:14: expected a string, found false. Write enforce or warn",
+            r#"5:3: "manifest-syntax": there is no such rule. Run `poolgate rules` for the list. The rules of lint alone have no level"#,
         ]
     );
 }
@@ -78,19 +78,19 @@ overLimit: Delete
     assert_eq!(
         mistakes(body),
         [
-            r#"3:1: there is no field "enforcment"; did you mean enforcement?"#,
-            r#"5:3: "schedule-sintax": there is no such rule; did you mean schedule-syntax?"#,
-            r#"6:15: "loud" is not allowed here; write error or warning or info or off"#,
-            r#"8:21: expected a string, found 5; write it in quotes: "5""#,
-            r#"10:14: "110%": a percentage must be from 0% to 100%; write 100%"#,
-            r#"13:11: "node": nodes have no resource of this name; did you mean nodes?"#,
+            r#"3:1: there is no field "enforcment". Did you mean enforcement?"#,
+            r#"5:3: "schedule-sintax": there is no such rule. Did you mean schedule-syntax?"#,
+            r#"6:15: "loud" is not allowed here. Write error or warning or note or off"#,
+            r#"8:21: expected a string, found 5. Write it in quotes: "5""#,
+            r#"10:14: "110%": a percentage must be from 0% to 100%. Write 100%"#,
+            r#"13:11: "node": nodes have no resource of this name. Did you mean nodes?"#,
             "13:25: expected a quantity of 0 or more (such as 500 or 4Ti), found -1",
             r#"13:37: "lots": a quantity is a number with an optional suffix, such as 500m, 1000 or 64Gi"#,
-            r#"15:17: expected a whole number, found "20%"; write 20"#,
-            "17:9: duration is missing; add it: How long it is",
-            r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0); write sat,sun"#,
-            r#"19:20: expected a list, found "on-demand"; begin each element with a dash"#,
-            r#"20:12: "Delete" is not allowed here; write report or terminate"#,
+            r#"15:17: expected a whole number, found "20%". Write 20"#,
+            "17:9: duration is missing. Add it: The length of the window",
+            r#"17:19: "0 9 * * sat-sun": the range sat-sun runs backwards (6 to 0). Write sat,sun"#,
+            r#"19:20: expected a list, found "on-demand". Begin each element with a dash"#,
+            r#"20:12: "Delete" is not allowed here. Write report or terminate"#,
         ]
     );
 }
@@ -100,7 +100,7 @@ fn a_policy_may_have_any_name_of_one_line() {
     policy("metadata: {name: Team_A's policy *}\n");
     assert_eq!(
         mistakes("metadata: {name: \"a\\nb\"}\n"),
-        ["3:18: \"a\\nb\": it must be one line"]
+        ["3:18: \"a\\nb\": the string must be one line"]
     );
 }
 
@@ -108,22 +108,24 @@ fn a_policy_may_have_any_name_of_one_line() {
 fn what_contradicts_itself_is_a_mistake() {
     assert_eq!(
         mistakes("bounds:\n  template:\n    expireAfter: {min: 48h, max: 24h}\n"),
-        ["5:24: the shortest, 48h, is longer than the longest, 24h"]
+        ["5:24: min is 48h, longer than max, 24h"]
     );
     assert_eq!(
         mistakes("exemptions:\n  - rules: [\"*\"]\n"),
         [
-            "4:5: this exemption selects no NodePool; add pools or labels; for all of them, set the \
-             level under rules instead"
+            "4:5: this exemption selects no NodePool. Add pools or labels. For all NodePools, set the level under rules \
+             instead"
         ]
     );
     assert_eq!(
         mistakes("defaults:\n  budgets:\n    - nodes: \"0\"\n      schedule: \"@daily\"\n"),
-        ["5:7: duration is missing: a window needs a start and a length; add it, or leave out the other one"]
+        [
+            "5:7: duration is missing, but a window requires schedule and duration. Add it, or remove the other one"
+        ]
     );
     assert_eq!(
         mistakes("cluster: {providerVersion: 1.14.0}\n"),
-        ["3:11: providerVersion without provider; add provider, such as aws"]
+        ["3:11: providerVersion requires provider. Add provider, such as aws"]
     );
     let built_in = mistakes("bounds:\n  budgets:\n    maxPercent: 5\n");
     assert_eq!(built_in.len(), 1, "{built_in:?}");
@@ -140,13 +142,13 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         mistakes("enforcement: warn\nenforcement: enforce\n"),
         [
-            r#"4:1: the key "enforcement" is already set: kubectl keeps the last value, kustomize rejects the file"#
+            r#"4:1: the key "enforcement" is already set. The last value counts for kubectl, and kustomize rejects the file"#
         ]
     );
     let second = format!("enforcement: warn\n---\n{HEAD}");
     assert_eq!(
         mistakes(&second),
-        ["4:1: a second document begins here; a file contains one policy, so put it into a file of its own"]
+        ["4:1: a second document begins here, but a file contains one policy. Put it into a separate file"]
     );
     assert_eq!(mistakes("rules: {a: [b}\n").len(), 1);
     for nothing in ["", "# nothing\n", "---\n"] {
@@ -154,7 +156,7 @@ fn a_file_is_one_document_without_doubles() {
         assert!(
             mistakes.shown[0]
                 .message
-                .starts_with("the file contains no policy; "),
+                .starts_with("the file contains no policy. "),
             "{mistakes:?}"
         );
     }
@@ -163,8 +165,8 @@ fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         other[..2],
         [
-            r#"1:13: "v1" is not allowed here; write poolgate.dev/v1alpha1"#.to_owned(),
-            r#"2:7: "ConfigMap" is not allowed here; write Policy"#.to_owned(),
+            r#"1:13: "v1" is not allowed here. Write poolgate.dev/v1alpha1"#.to_owned(),
+            r#"2:7: "ConfigMap" is not allowed here. Write Policy"#.to_owned(),
         ]
     );
 }
@@ -189,22 +191,22 @@ fn off_means_off_although_yaml_reads_false() {
 
 #[test]
 fn what_karpenter_rejects_itself_stays_a_warning_and_that_is_noted() {
-    let text = format!("{HEAD}rules:\n  weight: off\n  limit-zero: off\n  expire-after: info\n");
+    let text = format!("{HEAD}rules:\n  weight: off\n  limit-zero: off\n  expire-after: note\n");
     let reading = parse(&text).expect("a policy");
     let level = |rule, origin| reading.policy.levels.get(RuleId::new(rule), origin);
-    let (info, warning) = (
+    let (note, warning) = (
         Level::Severity(Severity::Note),
         Level::Severity(Severity::Warning),
     );
     assert_eq!(level("weight", Origin::Schema), Some(warning));
     assert_eq!(level("expire-after", Origin::Schema), Some(warning));
-    assert_eq!(level("expire-after", Origin::Silent), Some(info));
+    assert_eq!(level("expire-after", Origin::Silent), Some(note));
     let notes: Vec<String> = reading.notes.iter().map(ToString::to_string).collect();
     assert_eq!(
         notes,
         [
-            "4:11: weight stays a warning: Karpenter rejects it anyway, with less explanation",
-            "6:17: expire-after stays a warning where Karpenter rejects it anyway, with less explanation",
+            "4:11: weight stays a warning because Karpenter rejects it anyway",
+            "6:17: expire-after stays a warning where Karpenter rejects it anyway",
         ]
     );
 }
@@ -243,21 +245,24 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
         assert_eq!(policy.repair_grace_period, Duration::from_mins(90));
     }
     let repair = |grace: &str| mistakes(&format!("atLimit: repairs\nrepairGracePeriod: {grace}\n"));
-    let word = r#"3:10: "repairs" is not allowed here; did you mean Repair?"#;
+    let word = r#"3:10: "repairs" is not allowed here. Did you mean Repair?"#;
     for (grace, wrong) in [
         (
             "0s",
-            r#""0s": pods need time to leave a node; write 10m, for example"#,
+            r#""0s": pods need time to leave a node. Write 10m, for example"#,
         ),
-        ("25h", r#""25h": it is longer than a day; write 24h or less"#),
+        (
+            "25h",
+            r#""25h": a broken node has at most a day to drain. Write 24h or less"#,
+        ),
         (
             "1.5h",
-            r#""1.5h": it must be whole seconds, minutes and hours, as in Karpenter's CRD; write 30s, 5m or 1h30m, for example"#,
+            r#""1.5h": Karpenter's CRD allows only whole seconds, minutes and hours. Write 30s, 5m or 1h30m, for example"#,
         ),
         ("Never", r#""Never": a number is missing before `Never`"#),
         (
             "600",
-            r#"expected a string, found 600; write it in quotes: "600""#,
+            r#"expected a string, found 600. Write it in quotes: "600""#,
         ),
     ] {
         assert_eq!(repair(grace), [word.to_owned(), format!("4:20: {wrong}")]);
@@ -306,7 +311,7 @@ fn words_of_poolgate_are_read_in_any_case_and_those_of_karpenter_exactly() {
     assert_eq!(policy(any), policy(&exact.replace("atlimit", "atLimit")));
     assert_eq!(
         mistakes("defaults: {consolidationPolicy: whenEmpty}\n"),
-        [r#"3:33: "whenEmpty" is not allowed here; did you mean WhenEmpty?"#]
+        [r#"3:33: "whenEmpty" is not allowed here. Did you mean WhenEmpty?"#]
     );
 }
 

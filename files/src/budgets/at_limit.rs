@@ -1,4 +1,4 @@
-//! What a Hard node limit does to nodes that must be replaced, whatever the budgets allow.
+//! The effect of a Hard node limit on nodes that must be replaced, whatever the budgets allow.
 
 use poolgate_core::api::{AtLimit, NodeLimit, NodeLimitMode, OverLimit, SURGE_ANNOTATION};
 use poolgate_core::budget::Reason;
@@ -25,28 +25,28 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
     let surge = limit.surge(pool);
     if surge > 0 {
         return Some(format!(
-            "At its limit of {nodes} nodes (Hard) the pool may have {surge} more while Karpenter replaces nodes \
-             ({SURGE_ANNOTATION}), so drifted and broken nodes are replaced there, too, within the budgets."
+            "At its Hard limit of {nodes} nodes the pool may have {surge} more while Karpenter replaces nodes \
+             ({SURGE_ANNOTATION}). Drifted and broken nodes are therefore replaced, as the budgets allow."
         ));
     }
     let at_limit = AtLimit::annotated(pool).or(subject.policy.map(|policy| policy.at_limit));
-    let drifted = "drifted nodes that need a replacement stay, whatever budgets allow";
+    let drifted = "Drifted nodes that need a replacement stay, whatever the budgets allow";
     let then = match at_limit {
         Some(AtLimit::Block) => {
-            format!("{drifted}, and so do broken ones (at-limit Block). {SURGE_ANNOTATION} gives room for that")
+            format!("{drifted}. Broken nodes stay, too (at-limit: Block). {SURGE_ANNOTATION} makes room")
         }
         Some(AtLimit::Replace) if pool.annotated_node_limit().is_some() => {
-            "nodes that have drifted or that Karpenter wants to repair are terminated first, one at a time, and then \
-             replaced (at-limit Replace)"
+            "Drifted nodes, and nodes that Karpenter wants to repair, are terminated first and then replaced, one at a \
+             time (at-limit: Replace)"
                 .into()
         }
         Some(AtLimit::Repair | AtLimit::Replace) => format!(
-            "{drifted}; those that Karpenter wants to repair are terminated first, one at a time, and then replaced"
+            "{drifted}. Nodes that Karpenter wants to repair are terminated first and then replaced, one at a time"
         ),
-        None => format!("unless at-limit of pool or policy is Replace, {drifted}"),
+        None => format!("{drifted}, unless at-limit of the pool or policy is Replace"),
     };
     Some(format!(
-        "At its limit of {nodes} nodes (Hard) the pool gets no replacement before a node is gone: {then}."
+        "At its Hard limit of {nodes} nodes the pool gets no replacement before a node is gone. {then}."
     ))
 }
 
@@ -79,7 +79,7 @@ mod tests {
         let mut subject = Subject::new(found, &object, Author::Pool, None, None).expect("budgets");
         subject.policy = policy.as_ref();
         let note = note(&subject)?;
-        let begin = "At its limit of 5 nodes (Hard) the pool ";
+        let begin = "At its Hard limit of 5 nodes the pool ";
         Some(note.strip_prefix(begin).unwrap_or(&note).to_owned())
     }
 
@@ -94,18 +94,14 @@ mod tests {
     #[test]
     fn what_becomes_of_nodes_at_a_hard_limit_is_said_as_far_as_it_is_known() {
         let hard = json!({"poolgate.dev/node-limit-mode": "Hard"});
-        expect(
-            &hard,
-            None,
-            &["unless at-limit of pool or policy is Replace, drifted"],
-        );
+        expect(&hard, None, &["unless at-limit of the pool or policy is Replace"]);
         expect(
             &hard,
             Some(AtLimit::Block),
-            &["and so do broken ones (at-limit Block)"],
+            &["Broken nodes stay, too (at-limit: Block)"],
         );
         let repair = [
-            "drifted nodes that need a replacement stay",
+            "Drifted nodes that need a replacement stay",
             "repair are terminated first",
         ];
         expect(&hard, Some(AtLimit::Repair), &repair);
@@ -114,7 +110,7 @@ mod tests {
         expect(
             &left,
             Some(AtLimit::Block),
-            &["drifted or that Karpenter wants to repair"],
+            &["Drifted nodes, and nodes that Karpenter wants to repair"],
         );
         let surge = json!({"poolgate.dev/surge": "2"});
         expect(&surge, Some(AtLimit::Block), &["may have 2 more"]);

@@ -42,52 +42,55 @@ pub struct Blocked {
 const MEANINGS: [(&str, &str); 12] = [
     (
         "due to blocking budget",
-        "the budgets of the pool allowed no disruption for this reason then; what they allow now is above",
+        "the budgets of the pool allowed no disruption for this reason at that time",
     ),
     (
         "pod has \"karpenter.sh/do-not-disrupt\" annotation",
-        "a pod on it must not be moved: the node can be disrupted once the pod has ended or the pod's annotation is removed",
+        "a pod blocks the disruption until it ends or its annotation is removed",
     ),
     (
         "blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
-        "the node itself must not be disrupted until its annotation karpenter.sh/do-not-disrupt is removed; if it \
-         also has the label poolgate.dev/held, poolgate removes both when there is room for a replacement",
+        "the annotation karpenter.sh/do-not-disrupt of the node blocks its disruption. If the node has the label \
+         poolgate.dev/held, poolgate removes both when there is room for a replacement",
     ),
     (
         "blocked through the \"karpenter.sh/do-not-repair\" annotation",
-        "it is broken and must not be repaired until its annotation karpenter.sh/do-not-repair is removed; if it \
-         also has the label poolgate.dev/held, there was no place for a replacement: `poolgate status` says what happens next",
+        "the node is broken, and its annotation karpenter.sh/do-not-repair blocks the repair. If the node has the label \
+         poolgate.dev/held, there was no room for a replacement: see `poolgate status`",
     ),
     (
         "requires a termination grace period to bypass blocking pods",
-        "it is broken, and a pod on it must not be moved: Karpenter repairs it when that pod is gone, or if its NodeClaim \
+        "the node is broken, but a pod blocks its repair. Karpenter repairs it when that pod is gone, or if its NodeClaim \
          or the provider's repair policy has a terminationGracePeriod",
     ),
     (
         "are unhealthy",
-        "so many nodes are broken that Karpenter assumes a common cause: it repairs none of them until fewer are",
+        "too many nodes are broken. Karpenter assumes a common cause and repairs none until fewer are broken",
     ),
     (
         "eviction does not support multiple PDBs",
-        "two PodDisruptionBudgets select the same pod, and then it cannot be evicted: let one of them select it",
+        "two PodDisruptionBudgets select the same pod, so it cannot be evicted. Change the selector of one",
     ),
     (
         "pdb prevents pod evictions",
-        "a PodDisruptionBudget allows no eviction now: `kubectl get pdb -A` shows it with 0 allowed disruptions",
+        "a PodDisruptionBudget allows no eviction. `kubectl get pdb -A` shows it with 0 allowed disruptions",
     ),
     (
         "nominated for a pending pod",
-        "a pending pod will be scheduled to it: this passes by itself",
+        "a pending pod will be scheduled to the node. This passes on its own",
     ),
     (
         "deleting or marked for deletion",
-        "it is already being removed, and counts against the budgets",
+        "the node is already being removed, and counts against the budgets",
     ),
     (
         "initialized",
-        "pods cannot be scheduled to it yet: Karpenter waits until the node is ready with all it asks for",
+        "the node is not initialized. Karpenter waits until it is ready with all requested resources",
     ),
-    ("node is rebooting", "it is being rebooted: this passes by itself"),
+    (
+        "node is rebooting",
+        "the node is being rebooted. This passes on its own",
+    ),
 ];
 
 /// What a message means, if that is known.
@@ -163,11 +166,11 @@ mod tests {
             ),
             (
                 "Pod has \"karpenter.sh/do-not-disrupt\" annotation (Pod=default/a)",
-                "a pod on it",
+                "a pod blocks",
             ),
             (
                 "Disruption is blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
-                "the node itself",
+                "the annotation",
             ),
             (
                 "Pdb prevents pod evictions (PodDisruptionBudget=[default/a])",
@@ -178,20 +181,23 @@ mod tests {
                 "two",
             ),
             ("Node is nominated for a pending pod", "a pending pod"),
-            ("Node is deleting or marked for deletion", "it is already being"),
-            ("Node isn't initialized nor registered", "pods cannot be"),
-            ("Node is rebooting", "it is being rebooted"),
+            (
+                "Node is deleting or marked for deletion",
+                "the node is already being",
+            ),
+            ("Node isn't initialized nor registered", "the node is not"),
+            ("Node is rebooting", "the node is being rebooted"),
             (
                 "Repair is blocked through the \"karpenter.sh/do-not-repair\" annotation",
-                "it is broken and must not",
+                "the node is broken, and its",
             ),
             (
                 "Repair requires a termination grace period to bypass blocking pods",
-                "it is broken, and a pod",
+                "the node is broken, but a pod",
             ),
             (
                 "more than 20% of nodes in nodepool \"general\" are unhealthy",
-                "so many nodes",
+                "too many nodes",
             ),
         ] {
             assert!(

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 pub fn zone(name: &str) -> anyhow::Result<TimeZone> {
     TimeZone::get(name).with_context(|| {
         format!(
-            "{}: give a zone such as Europe/Berlin or Asia/Tokyo",
+            "unknown time zone {} (use a name such as Europe/Berlin or Asia/Tokyo)",
             name.escape_debug()
         )
     })
@@ -33,7 +33,7 @@ impl FromStr for Moment {
         let instant = text.parse().map(Self::Instant);
         instant
             .or_else(|_| text.parse().map(Self::Local))
-            .map_err(|_| "write 2026-01-05T10:00:00Z, or by the clock of --tz 2026-01-05T10:00 or 2026-01-05")
+            .map_err(|_| "write 2026-01-05T10:00:00Z, or in the zone of --tz 2026-01-05T10:00 or 2026-01-05")
     }
 }
 

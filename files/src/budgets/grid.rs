@@ -14,7 +14,7 @@ const DAYS: usize = 7;
 /// The offsets of all zones are whole quarters of an hour.
 const QUARTER: SignedDuration = SignedDuration::from_mins(15);
 
-/// How many nodes may be disrupted at once.
+/// How many nodes may be disrupted simultaneously.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Amount {
     /// At most this many nodes.
@@ -23,7 +23,7 @@ pub enum Amount {
     All,
 }
 
-/// What is allowed in an hour. One that occurs twice is both together.
+/// The allowance in an hour. An hour that occurs twice is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
     pub lowest: Amount,

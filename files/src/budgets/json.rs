@@ -1,16 +1,31 @@
-//! The answers as JSON. Version 1: fields may be added, none is removed.
+//! The answers as JSON. Its shape is versioned: fields are added, never changed or removed.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use poolgate_core::api::API_VERSION;
 use poolgate_core::budget::{Allowance, AllowanceRange, Budget, Change, Reason};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::subject::{Subject, nodes_text};
 
 /// All pools at a moment, and their week in UTC.
-pub fn document(subjects: &[Subject<'_>], at: Timestamp) -> Value {
-    let pools: Vec<_> = subjects.iter().map(|subject| pool(subject, at)).collect();
-    json!({"version": 1, "at": at.to_string(), "pools": pools})
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetReport {
+    api_version: &'static str,
+    kind: &'static str,
+    at: String,
+    pools: Vec<Value>,
+}
+
+pub fn document(subjects: &[Subject<'_>], at: Timestamp) -> BudgetReport {
+    BudgetReport {
+        api_version: API_VERSION,
+        kind: "BudgetReport",
+        at: at.to_string(),
+        pools: subjects.iter().map(|subject| pool(subject, at)).collect(),
+    }
 }
 
 fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {

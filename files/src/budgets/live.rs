@@ -21,9 +21,9 @@ const INITIALIZED: &str = "karpenter.sh/initialized";
 pub struct InUse {
     /// How many nodes count: those to which pods may be scheduled.
     pub nodes: u32,
-    /// Of these, those on their way out.
+    /// How many of these are on their way out.
     leaving: u32,
-    /// Of the others, those that are not ready.
+    /// How many of the others are not ready.
     not_ready: u32,
     /// The events of Karpenter about disruption.
     pub blocked: Vec<Blocked>,
@@ -114,7 +114,7 @@ impl Live {
 
     fn events(&mut self, cluster: &Cluster, claims: &Claims) -> Result<(), ClusterReadError> {
         let mut reported: BTreeMap<(String, Scope, String), Blocked> = BTreeMap::new();
-        // Of each NodeClaim that is not repaired, Karpenter says no more than of the pool.
+        // Events on NodeClaims that are not repaired say no more than those on the pool.
         for (reason, about, scope) in [
             (blocked::DISRUPTION, "NodePool", Scope::Pool),
             (blocked::DISRUPTION, "NodeClaim", Scope::Node),
@@ -144,7 +144,7 @@ impl Live {
     }
 }
 
-/// What is kept of NodeClaims.
+/// The fields of NodeClaims that are kept.
 #[derive(Debug, Default)]
 struct Claims {
     by_machine: HashMap<String, Claim>,

@@ -49,14 +49,14 @@ pub struct BudgetsArgs {
     #[command(subcommand)]
     command: Option<BudgetsCommand>,
 
-    /// Files or directories with NodePools, YAML or JSON; `-` for standard input
+    /// Files, directories, or - for standard input
     #[arg(default_value = "-", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
     stored: StoredArgs,
 
-    /// Only the NodePool of this name. May be repeated
+    /// Show only the NodePool of this name. May be repeated
     #[arg(long, value_name = "NAME")]
     pool: Vec<String>,
 
@@ -64,27 +64,27 @@ pub struct BudgetsArgs {
     #[arg(long, value_name = "TIME", conflicts_with = "cluster")]
     at: Option<Moment>,
 
-    /// How many nodes each pool has [default: those of its status, else its replicas, else 10]
+    /// The number of nodes of each pool [default: from its status, else its replicas, else 10]
     #[arg(long, value_name = "N", conflicts_with = "cluster", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     nodes: Option<u32>,
 
-    /// Only this reason for disruption
+    /// Show only this reason for disruption
     #[arg(long, value_parser = subject::reason_on_command_line(), ignore_case = true)]
     reason: Option<Reason>,
 
-    /// Show every hour of seven days, from the day of --at on
+    /// Show every hour of seven days, beginning with the day of --at
     #[arg(long)]
     week: bool,
 
-    /// Also draw the week, as SVG, into this file
+    /// Also draw the week as SVG into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
-    /// Print this format; JSON has the week, too, in UTC
+    /// The output format. JSON includes the week, in UTC
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: OutputFormat,
 
-    /// Show times in this zone next to UTC, and the week by its clock, such as Europe/Berlin
+    /// Also show times in this zone, and the week by its clock, such as Europe/Berlin
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 
@@ -92,7 +92,7 @@ pub struct BudgetsArgs {
     review_args: ReviewArgs,
 }
 
-/// What else there is to do with budgets.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 enum BudgetsCommand {
     /// Write budgets that allow disruption only in some hours, or not in others
@@ -142,7 +142,9 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     for input in &inputs {
         let name = input.name.as_str();
         if patches.whole(input) == Whole::Part {
-            terminal::remark(&format!("{name}: left out: a kustomization names it as a patch"));
+            terminal::remark(&format!(
+                "{name}: skipped, because a kustomization names it as a patch"
+            ));
             continue;
         }
         match input.read() {
@@ -151,7 +153,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 others += found.others;
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
                 for (line, reason) in &found.left {
-                    complaints.push(format!("{name}:{line}: its budgets are not known: {reason}"));
+                    complaints.push(format!("{name}:{line}: the budgets are unknown: {reason}"));
                 }
                 let found = found.pools.into_iter();
                 pools.extend(found.map(|found| Pool::new(name, found, policy.as_ref())));
@@ -163,13 +165,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         }
     }
     if pools.is_empty() && complaints.is_empty() {
-        terminal::remark(&format!("no NodePool among {others} objects"));
+        terminal::remark(&format!("no NodePool found among {others} objects"));
     }
     let names: Vec<&str> = pools.iter().map(Pool::name).collect();
     let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
     complaints.extend(unknown.map(|name| {
         format!(
-            "no NodePool is called {}: {}",
+            "there is no NodePool {}. Found: {}",
             terminal::name(name),
             listed(&names)
         )
@@ -209,7 +211,7 @@ fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> an
     let is_overwritten = |input: &&PathBuf| file.is_some() && sources::handle(input) == file;
     if let Some(input) = inputs.iter().find(is_overwritten) {
         bail!(
-            "{} is both read and overwritten with the picture: give that another file",
+            "{} is an input, and the picture would overwrite it. Name another file",
             input.display()
         );
     }
@@ -223,15 +225,15 @@ fn written(
     at: Timestamp,
     clock: &Clock,
 ) -> anyhow::Result<String> {
-    let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| {
+    let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| -> String {
         subjects.iter().map(|subject| write(subject, at, clock)).collect()
     };
     Ok(if args.output == OutputFormat::Json {
         serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
     } else if args.week {
-        each(week::picture)
+        each(week::picture) + &notes::of_run(subjects, clock)
     } else {
-        each(moment::explanation)
+        each(moment::explanation) + &notes::of_run(subjects, clock)
     })
 }
 
@@ -279,8 +281,8 @@ fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
 /// The names of the pools, for a message.
 fn listed(names: &[&str]) -> String {
     if names.is_empty() {
-        return "there is none".into();
+        return "none".into();
     }
     let names: Vec<String> = names.iter().map(|name| terminal::name(name)).collect();
-    format!("there are {}", names.join(", "))
+    names.join(", ")
 }

@@ -41,7 +41,7 @@ pub fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Strin
 pub fn heading(subject: &Subject<'_>) -> String {
     let nodes = counted(subject.nodes as usize, "node");
     let assumed = if subject.assumed {
-        " (assumed; --nodes says otherwise)"
+        " (assumed; set with --nodes)"
     } else {
         ""
     };
@@ -63,7 +63,7 @@ fn list(subject: &Subject<'_>, at: Timestamp) -> String {
 fn row(subject: &Subject<'_>, budget: &Budget, at: Timestamp) -> [String; 5] {
     let allowed = budget.allows(subject.nodes).filter(|_| budget.is_active(at));
     let state = match (&budget.timing, allowed) {
-        (Timing::Blocked, _) => "cannot be read".to_owned(),
+        (Timing::Blocked, _) => "cannot be parsed".to_owned(),
         (_, Some(allowed)) => format!("active: {allowed}"),
         _ => "not active".to_owned(),
     };
@@ -117,10 +117,10 @@ fn answers(subject: &Subject<'_>, at: Timestamp) -> Vec<(Vec<Reason>, Answer)> {
 
 fn changed(subject: &Subject<'_>, change: Change, clock: &Clock) -> String {
     match change {
-        Change::Never => "this never changes".into(),
-        Change::At { at, to } => format!("from {} on: {}", clock.write(at), subject.described(to)),
+        Change::Never => "permanent".into(),
+        Change::At { at, to } => format!("from {}: {}", clock.write(at), subject.described(to)),
         Change::NotBefore(until) => format!(
-            "this stays so until at least {}; later times were not checked",
+            "unchanged until at least {} (later times were not checked)",
             clock.write(until)
         ),
     }

@@ -1,10 +1,8 @@
 //! Answers to frequent questions about budgets, if they apply to the pool.
 
-use std::fmt::Write as _;
-
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reason, Reasons, Timing};
-use poolgate_core::diagnostic::counted;
+use poolgate_core::diagnostic::{counted, sentences};
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
@@ -15,6 +13,9 @@ use super::at_limit;
 use super::clock::Clock;
 use super::subject::{Subject, hours, unquoted};
 use super::windows;
+
+/// How many pools a note names.
+const MOST_NAMED: usize = 5;
 
 /// The notes on a pool, each a paragraph after an empty line.
 pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
@@ -32,18 +33,31 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         windows::bounded_drain(subject),
         room_for_drift(subject),
         at_limit::note(subject),
-        expiry(subject),
-        concurrency(subject),
-        zone(clock),
     ];
+    written(subject.stored.iter().cloned().chain(notes.into_iter().flatten()))
+        .into_iter()
+        .map(|note| format!("\n{note}\n"))
+        .collect()
+}
+
+/// The notes that are the same for many pools, once for all of them.
+pub fn of_run(subjects: &[Subject<'_>], clock: &Clock) -> String {
+    let notes = expiries(subjects)
+        .into_iter()
+        .chain(concurrency(subjects))
+        .chain(zone(clock).filter(|_| !subjects.is_empty()));
+    written(notes)
+        .into_iter()
+        .map(|note| format!("{note}\n\n"))
+        .collect()
+}
+
+/// Each note, wrapped for a terminal.
+fn written(notes: impl Iterator<Item = String>) -> Vec<String> {
     let options = textwrap::Options::new(terminal::line_width())
         .initial_indent("note: ")
         .subsequent_indent("      ");
-    let mut text = String::new();
-    for note in subject.stored.iter().cloned().chain(notes.into_iter().flatten()) {
-        let _ = write!(text, "\n{}\n", textwrap::fill(&note, &options));
-    }
-    text
+    notes.map(|note| textwrap::fill(&note, &options)).collect()
 }
 
 fn broken(subject: &Subject<'_>) -> Option<String> {
@@ -52,11 +66,11 @@ fn broken(subject: &Subject<'_>) -> Option<String> {
         let schedule = budget.schedule.as_ref().present()?;
         Some((budget.index, schedule.value.as_ref().err()?))
     })?;
-    let suggestion = error.suggestion().map(|suggestion| format!("; {suggestion}"));
-    let suggestion = suggestion.unwrap_or_default();
-    Some(format!(
-        "Karpenter cannot read the schedule of budgets[{index}]: {error}{suggestion}. One such schedule stops all voluntary \
-         disruption of the pool, for every reason, even those that the budget does not name."
+    let suggestion = error.suggestion().map(|suggestion| suggestion.to_string());
+    let consequence = "one such schedule stops all voluntary disruption of the pool, also for reasons that the budget does not name";
+    Some(sentences(
+        format!("Karpenter cannot parse the schedule of budgets[{index}]: {error}"),
+        [suggestion.as_deref(), Some(consequence)],
     ))
 }
 
@@ -72,9 +86,9 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
         format!(" for {}", closed.reasons().names(", "))
     };
     Some(format!(
-        "budgets[{}] allows no disruption{reasons} and is always active. No other budget can open what it closes, not \
-         even budgets[{}]: of all that are active the lowest counts. To allow disruption in some hours, give it a \
-         schedule and a duration that cover the others: `poolgate budgets plan` does.",
+        "budgets[{0}] allows no disruption{reasons} and is always active. The lowest active budget counts, so no other \
+         budget allows it, not even budgets[{1}]. To allow disruption in some hours, give budgets[{0}] a schedule and a \
+         duration that cover the other hours. `poolgate budgets plan` writes such budgets.",
         closed.index, moot.index
     ))
 }
@@ -100,11 +114,11 @@ fn repair(subject: &Subject<'_>) -> Option<String> {
     let broken = match subject.gate(FeatureGate::NodeRepair) {
         GateState::Off | GateState::Fixed => return None,
         GateState::On => "broken nodes",
-        GateState::Unknown => "where Karpenter repairs broken nodes (feature gate NodeRepair), those",
+        GateState::Unknown => "if Karpenter repairs broken nodes (feature gate NodeRepair), those",
     };
     Some(format!(
-        "{} names no reasons, so it also applies to Unhealthy: {broken} of this pool are {when}. With reasons: {} \
-         they are.",
+        "{} names no reasons, so it also applies to Unhealthy: {broken} of this pool are {when}. Add reasons: {} to keep \
+         repair working.",
         subject.called(budget.index),
         Reasons::ALL_BUT_REPAIR.written()
     ))
@@ -114,88 +128,135 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
     let never = |budget: &&Budget| matches!(budget.timing, Timing::Never);
     let budget = subject.budgets.iter().find(never)?;
     Some(format!(
-        "budgets[{}] is never active: its window has no length, or opens by an interval that starts again each time \
-         Karpenter checks.",
+        "budgets[{}] is never active. Its window has no length, or its @every interval restarts each time Karpenter checks.",
         budget.index
     ))
 }
 
-/// What the limit of a static pool is for: Karpenter replaces a drifted node only with one node more.
+/// The use of a static pool's limit: Karpenter replaces a drifted node only with one node more.
 fn room_for_drift(subject: &Subject<'_>) -> Option<String> {
     let replicas = subject.pool.replicas.present()?;
     let limit = subject.pool.node_limit()?;
     if limit > Quantity::from(replicas) {
         return Some(format!(
-            "Karpenter keeps {}. limits.nodes above that is room for replacements: the pool never grows to it by itself.",
+            "Karpenter keeps {}. A higher limits.nodes is room for replacements. The pool never grows to it on its own.",
             counted(usize::try_from(replicas).unwrap_or(usize::MAX), "node")
         ));
     }
     let has_gate = subject.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT);
     let or_else = match subject.gate(FeatureGate::TerminateFirstDrift) {
         GateState::On if has_gate => return None,
-        GateState::Unknown | GateState::Off if has_gate => {
-            ", or switch on the feature gate TerminateFirstDrift"
-        }
+        GateState::Unknown | GateState::Off if has_gate => ", or enable the feature gate TerminateFirstDrift",
         GateState::Unknown | GateState::Off => {
-            ", or from 1.15 on switch on the feature gate TerminateFirstDrift"
+            ", or enable the feature gate TerminateFirstDrift (Karpenter 1.15)"
         }
         GateState::On | GateState::Fixed => "",
     };
     Some(format!(
-        "limits.nodes leaves no room above replicas, and Karpenter launches the replacement of a drifted node before it \
-         removes the node: drifted nodes stay, whatever budgets say. Raise limits.nodes{or_else}."
+        "limits.nodes leaves no room above replicas, and Karpenter launches a replacement before it removes a drifted node. \
+         Drifted nodes therefore stay, whatever the budgets allow. Raise limits.nodes{or_else}."
     ))
 }
 
-/// What a budget of 0 does to nodes that expire.
-fn expiry(subject: &Subject<'_>) -> Option<String> {
-    if !subject.budgets.iter().any(Budget::is_zero) {
-        return None;
-    }
-    let (age, whose) = match subject.pool.expire_after {
-        Field::Absent => default_expiry(subject),
-        Field::Present("Never") | Field::Mistyped => return None,
-        Field::Present(age) => (unquoted(age), String::new()),
-    };
-    if !expires_anyway(subject.release) {
-        return Some(format!(
-            "Before Karpenter 1.0 budgets limit expiration, too: while one of 0 is active, no node expires. \
-             That changes with 1.0, which removes nodes at the age of {age}{whose}, even during a freeze; \
-             expireAfter: Never prevents it."
-        ));
-    }
-    // Where nodes have a longest life, there is no Never.
-    let longest = subject
-        .provider()
-        .and_then(|provider| provider.settings.longest_life);
-    let never = if longest.is_some() {
-        ""
-    } else {
-        " expireAfter: Never ends that."
-    };
-    let before = match subject.pool.version {
-        ApiVersion::V1 => "",
-        ApiVersion::V1Beta1 => " (before 1.0 it does)",
-    };
-    Some(format!(
-        "A budget of 0 does not stop expiration{before}: nodes of this pool are removed at the age of {age}{whose}, \
-         even during a freeze.{never}"
-    ))
+/// The expiration of nodes that a budget of 0 does not stop.
+#[derive(Debug, PartialEq, Eq)]
+struct Expiry {
+    age: String,
+    is_limited: bool,
+    is_v1beta1: bool,
+    /// Whether `Never` is allowed.
+    has_never: bool,
 }
 
-/// `expireAfter` of a pool that leaves it out, and whose default it is.
-fn default_expiry(subject: &Subject<'_>) -> (String, String) {
+impl Expiry {
+    /// The expiration of the pool's nodes, if one of its budgets is 0.
+    fn of(subject: &Subject<'_>) -> Option<Self> {
+        if !subject.budgets.iter().any(Budget::is_zero) {
+            return None;
+        }
+        let age = match subject.pool.expire_after {
+            Field::Absent => default_expiry(subject),
+            Field::Present("Never") | Field::Mistyped => return None,
+            Field::Present(age) => unquoted(age),
+        };
+        let provider = subject.provider();
+        Some(Self {
+            age,
+            is_limited: !expires_anyway(subject.release),
+            is_v1beta1: subject.pool.version == ApiVersion::V1Beta1,
+            has_never: provider.is_none_or(|provider| provider.settings.longest_life.is_none()),
+        })
+    }
+
+    /// The note on pools with the same expiration.
+    fn note(&self, pools: &str) -> String {
+        let age = &self.age;
+        if self.is_limited {
+            return format!(
+                "Before Karpenter 1.0 budgets also limit expiration: no node of {pools} expires while a budget of 0 is \
+                 active. From 1.0 on Karpenter removes these nodes at the age of {age}, even during a freeze. To prevent \
+                 it, set expireAfter: Never."
+            );
+        }
+        let before = if self.is_v1beta1 {
+            " (before Karpenter 1.0 it does)"
+        } else {
+            ""
+        };
+        let never = if self.has_never {
+            " To prevent it, set expireAfter: Never."
+        } else {
+            ""
+        };
+        format!(
+            "A budget of 0 does not stop expiration{before}. Karpenter removes nodes of {pools} at the age of {age}, even \
+             during a freeze.{never}"
+        )
+    }
+}
+
+/// A note for each different expiration.
+fn expiries(subjects: &[Subject<'_>]) -> Vec<String> {
+    let mut all: Vec<(Expiry, Vec<&str>)> = Vec::new();
+    for subject in subjects {
+        let Some(expiry) = Expiry::of(subject) else {
+            continue;
+        };
+        match all.iter_mut().find(|(known, _)| *known == expiry) {
+            Some((_, pools)) => pools.push(subject.name.as_str()),
+            None => all.push((expiry, vec![subject.name.as_str()])),
+        }
+    }
+    all.iter()
+        .map(|(expiry, pools)| expiry.note(&named(pools)))
+        .collect()
+}
+
+/// Pools by their names, as far as these are not too many.
+fn named(pools: &[&str]) -> String {
+    match (pools, pools.len().saturating_sub(MOST_NAMED)) {
+        ([pool], _) => format!("NodePool {pool}"),
+        (_, 0) => format!("NodePools {}", pools.join(", ")),
+        (_, more) => {
+            let first: Vec<&str> = pools.iter().copied().take(MOST_NAMED).collect();
+            format!("NodePools {} and {more} more", first.join(", "))
+        }
+    }
+}
+
+/// `expireAfter` of a pool that leaves it out, with the origin of that default.
+fn default_expiry(subject: &Subject<'_>) -> String {
     let own = subject
         .provider()
         .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
     if let Some((name, age)) = own {
-        return (format!("{}h", hours(age)), format!(", {name}'s default"));
+        return format!("{}h, {name}'s default", hours(age));
     }
     let version = subject.pool.version;
     let path = NodePool::expire_after_path(version).to_string();
     let age = TargetKarpenter::from(subject.release).default_of(&path, version);
     let age = age.unwrap_or_default().trim_matches('"');
-    (age.to_owned(), ", Karpenter's default".to_owned())
+    format!("{age}, Karpenter's default")
 }
 
 /// Whether a release removes expired nodes whatever budgets allow.
@@ -203,37 +264,39 @@ fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
 }
 
-fn concurrency(subject: &Subject<'_>) -> Option<String> {
-    let any_limit = subject.budgets.iter().any(|budget| !budget.is_zero());
-    let happens = !subject.active_reasons().is_empty();
-    (any_limit && happens && broken(subject).is_none()).then(|| {
-        let expiry = match expiry(subject) {
-            Some(_) => "Budgets do not limit spot interruption.",
-            None if expires_anyway(subject.release) => "Budgets limit neither expiration nor spot interruption.",
-            None => {
-                "Nodes that expire count, too; from Karpenter 1.0 on budgets do not limit expiration. They never limit spot \
-                 interruption."
-            }
-        };
-        let drifts = subject.active_reasons().contains(&Reason::Drifted);
-        let prices = if drifts {
-            " Drift does not compare prices: the new node may cost more."
-        } else {
-            ""
-        };
-        format!(
-            "A number is how many nodes may be on their way out at the same time, not a total: when one is gone, the \
-             next may be disrupted, and a budget cannot say one node an hour. Nodes that are not ready or already being deleted \
-             count against it. {expiry}{prices}"
-        )
-    })
+/// The meaning of the number of a budget, if it applies to one of the pools.
+fn concurrency(subjects: &[Subject<'_>]) -> Option<String> {
+    let counts = |subject: &&Subject<'_>| {
+        let any_limit = subject.budgets.iter().any(|budget| !budget.is_zero());
+        any_limit && !subject.active_reasons().is_empty() && broken(subject).is_none()
+    };
+    let mut counting = subjects.iter().filter(counts).peekable();
+    let release = counting.peek()?.release;
+    let expiry = if subjects.iter().any(|subject| Expiry::of(subject).is_some()) {
+        "Budgets do not limit spot interruption."
+    } else if expires_anyway(release) {
+        "Budgets limit neither expiration nor spot interruption."
+    } else {
+        "Nodes that expire also count against it, but from Karpenter 1.0 on budgets do not limit expiration. Budgets never \
+         limit spot interruption."
+    };
+    let prices = if counting.any(|subject| subject.active_reasons().contains(&Reason::Drifted)) {
+        " Drift does not compare prices, so the new node may cost more."
+    } else {
+        ""
+    };
+    Some(format!(
+        "The number of a budget limits how many nodes are disrupted simultaneously, not how many in total: when one node is \
+         gone, the next may be disrupted. It cannot limit a rate, such as one node an hour. Nodes that are not ready or \
+         already being deleted count against it. {expiry}{prices}"
+    ))
 }
 
 fn zone(clock: &Clock) -> Option<String> {
     let zone = clock.zone()?;
     Some(format!(
-        "Schedules are in UTC, and Karpenter supports no other zone. Days and hours of {zone} are shown for reading only; \
-         where clocks there change in summer, windows move by an hour. `poolgate budgets plan` writes budgets for both \
-         halves of the year."
+        "Schedules are in UTC, and Karpenter supports no other zone. Days and hours in {zone} are for display only. If its \
+         clocks change in summer, windows move by an hour. `poolgate budgets plan` writes budgets for both halves of the \
+         year."
     ))
 }

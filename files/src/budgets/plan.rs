@@ -32,24 +32,24 @@ pub struct PlanArgs {
     #[arg(long, value_name = "HOURS")]
     freeze: Vec<String>,
 
-    /// How many nodes may be disrupted at once in the open hours: a number or a percentage
+    /// How many nodes may be disrupted simultaneously in the allowed hours: a number or a percentage
     #[arg(long, value_name = "NODES", default_value = "10%", value_parser = nodes)]
     nodes: BudgetNodes,
 
-    /// Only for this reason; disruption for others is always allowed. May be repeated
+    /// Restrict only this reason for disruption. May be repeated
     /// [default: Underutilized, Empty and Drifted, so that broken nodes are still repaired]
     #[arg(long, value_parser = reason_on_command_line(), ignore_case = true)]
     reason: Vec<Reason>,
 
-    /// The time zone of hours that name none
+    /// The time zone of hours without a zone
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     tz: String,
 
-    /// When the budgets begin; they hold for a year [default: now]
+    /// The start of the year for which the budgets are written [default: now]
     #[arg(long, value_name = "TIME")]
     at: Option<Moment>,
 
-    /// The Karpenter release that the cluster runs; before 1.0 budgets have no reasons [default: the newest known]
+    /// The Karpenter release of the cluster. Before 1.0 budgets have no reasons [default: the newest known]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
 }
@@ -95,7 +95,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
         .timestamp();
     ensure!(
         args.reason.is_empty() || !args.is_before_reasons(),
-        "--reason: budgets have reasons from Karpenter 1.0 on"
+        "--reason: Karpenter before 1.0 has no reasons in budgets"
     );
     let variants = wish.variants(from, until);
     let most = TargetKarpenter::default().most("spec.disruption.budgets", ApiVersion::V1);
@@ -104,7 +104,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
         let count = variant.closed.len() + 1;
         ensure!(
             count <= most,
-            "this takes {count} budgets, and a NodePool has at most {most}: ask for fewer different hours"
+            "these hours need {count} budgets, but a NodePool may have at most {most}. Use fewer different hours"
         );
     }
     let mut text = introduction(args);
@@ -142,20 +142,18 @@ fn introduction(args: &PlanArgs) -> String {
     }
     if args.tz != "UTC" {
         let zone = args.tz.escape_debug();
-        let _ = writeln!(text, "# Hours without a zone are those of {zone}.");
+        let _ = writeln!(text, "# Hours without a zone are in {zone}.");
     }
     text.push_str(
-        "# Budgets only restrict, so those of 0 cover the hours in which no node may be disrupted, in UTC.\n",
+        "# Budgets only restrict: those of 0 cover the hours, in UTC, in which no node may be disrupted.\n",
     );
     if args.is_before_reasons() {
-        text.push_str(
-            "# Before Karpenter 1.0 they limit expiration (expireAfter), too; from 1.0 on they do not.\n",
-        );
+        text.push_str("# Before Karpenter 1.0 budgets also limit expiration (expireAfter).\n");
         return text;
     }
-    text.push_str("# Expiration (expireAfter) is not limited by budgets.\n");
+    text.push_str("# Budgets do not limit expiration (expireAfter).\n");
     if args.reason.is_empty() {
-        text.push_str("# Without reasons they would also stop the repair of broken nodes (Karpenter 1.15, NodeRepair).\n");
+        text.push_str("# Without reasons, budgets of 0 would also stop the repair of broken nodes (Karpenter 1.15, NodeRepair).\n");
     }
     text
 }
@@ -169,7 +167,7 @@ fn spans(variant: &SeasonalBudgets, from: Timestamp, until: Timestamp) -> String
         .map(|(start, end)| match (*start == from, *end == until) {
             (true, true) => "always".to_owned(),
             (true, false) => format!("until {}", utc(*end)),
-            (false, true) => format!("from {} on", utc(*start)),
+            (false, true) => format!("from {}", utc(*start)),
             (false, false) => format!("from {} until {}", utc(*start), utc(*end)),
         });
     spans.collect::<Vec<_>>().join(", and ")

@@ -131,7 +131,7 @@ impl<'a> Subject<'a> {
         };
         match reason {
             Reason::Underutilized | Reason::Empty if !self.pool.replicas.is_absent() => {
-                Some("it has replicas, and Karpenter does not consolidate static pools")
+                Some("the pool has replicas, and Karpenter does not consolidate static pools")
             }
             Reason::Underutilized | Reason::Empty if says(|it| it.consolidate_after, "Never") => {
                 Some("consolidateAfter is Never")
@@ -174,12 +174,12 @@ impl<'a> Subject<'a> {
     /// How many nodes may be disrupted, and which budget decides it.
     pub fn described(&self, allowance: Allowance) -> String {
         match allowance {
-            Allowance::Unlimited => "all nodes may be disrupted at once; no budget is active".into(),
+            Allowance::Unlimited => "all nodes may be disrupted simultaneously (no budget is active)".into(),
             Allowance::Limited { nodes, budget } => {
-                format!("{}, by {}", counted(nodes), self.called(budget))
+                format!("{} ({})", counted(nodes), self.called(budget))
             }
             Allowance::Blocked { budget } => format!(
-                "no node may be disrupted; Karpenter cannot read the schedule of {}",
+                "no node may be disrupted (Karpenter cannot parse the schedule of {})",
                 self.called(budget)
             ),
         }
@@ -217,8 +217,8 @@ pub fn hours(length: Duration) -> u64 {
 pub fn counted(nodes: u32) -> String {
     match nodes {
         0 => "no node may be disrupted".into(),
-        1 => "1 node may be disrupted at once".into(),
-        several => format!("{several} nodes may be disrupted at once"),
+        1 => "1 node may be disrupted at a time".into(),
+        several => format!("{several} nodes may be disrupted at a time"),
     }
 }
 
@@ -277,7 +277,7 @@ pub fn reason_on_command_line() -> impl TypedValueParser<Value = Reason> {
     PossibleValuesParser::new(Reason::ALL.map(Reason::as_str)).try_map(|name| {
         let mut reasons = Reason::ALL.into_iter();
         let named = reasons.find(|reason| reason.as_str().eq_ignore_ascii_case(&name));
-        named.ok_or("there is no such reason")
+        named.ok_or("unknown reason")
     })
 }
 
@@ -299,11 +299,10 @@ fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
     let limit = pool.node_limit()?;
     (limit < Quantity::from(i64::from(nodes))).then(|| {
         format!(
-            "The status counts {nodes} nodes, more than limits.nodes allows. The limit was lowered, or Karpenter launched \
-             several nodes together: it checks the limit before that, not during it. Karpenter removes none because of the \
-             limit: it launches no more until enough nodes are gone for other reasons, and replaces none until it is gone. \
-             poolgate's gate prevents the second cause, not the first; its reconciler deletes what is above the limit if \
-             the pool has the annotation {OVER_LIMIT_ANNOTATION}: Terminate."
+            "The status counts {nodes} nodes, more than limits.nodes allows. Either the limit was lowered, or Karpenter \
+             launched several nodes simultaneously, which poolgate's gate prevents. Karpenter does not remove the excess \
+             nodes. It launches none until the count is below the limit, and replaces a node only after it is gone. \
+             poolgate's reconciler deletes the excess if the pool has the annotation {OVER_LIMIT_ANNOTATION}: Terminate."
         )
     })
 }
@@ -323,9 +322,9 @@ fn not_ready(object: &Value) -> Option<String> {
         format!("{} is {}: {}", of("type"), of("status"), of("message"))
     });
     Some(format!(
-        "The pool is not ready, so Karpenter launches nothing for it; where no other pool is ready, its log says \"no nodepools \
-         found\". {}. What its validation rejects, `poolgate lint` shows at its line.",
-        causes.collect::<Vec<_>>().join("; ")
+        "The pool is not ready, so Karpenter launches nothing for it. If no other pool is ready, Karpenter logs \"no nodepools \
+         found\". {}. `poolgate lint` shows the lines that Karpenter's validation rejects.",
+        causes.collect::<Vec<_>>().join(". ")
     ))
 }
 
@@ -344,7 +343,7 @@ mod tests {
         let [note] = notes.as_slice() else {
             panic!("{notes:?}")
         };
-        for said in ["The limit was lowered, or", "poolgate.dev/over-limit: Terminate"] {
+        for said in ["the limit was lowered, or", "poolgate.dev/over-limit: Terminate"] {
             assert!(note.contains(said), "{note}");
         }
     }

@@ -26,9 +26,13 @@ const CHARACTER: usize = 8;
 /// A colour with its class, a sign as in a cell, and what it means.
 const LEGEND: [(&str, &str, &str); 4] = [
     ("none", "0", "none"),
-    ("some", "5", "so many at once"),
-    ("some", "0-5", "from none to so many: it changes within the hour"),
-    ("all", "*", "all at once, at least for a part of the hour"),
+    ("some", "5", "this many simultaneously"),
+    (
+        "some",
+        "0-5",
+        "changes within the hour: the lowest and the highest",
+    ),
+    ("all", "*", "all nodes, for at least a part of the hour"),
 ];
 
 /// The width of a colour in the legend.
@@ -52,7 +56,7 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
     for (subject, grid) in &grids {
         text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
         let days = format!(
-            "Nodes that may be disrupted at once, from {}",
+            "Nodes that may be disrupted simultaneously, from {}",
             clock.write(grid.from)
         );
         text(&mut body, MARGIN, top + 34, "n", &days);

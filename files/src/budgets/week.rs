@@ -26,7 +26,7 @@ pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let width = widths.max().unwrap_or(0);
     let columns = Columns::new(&grid);
     let mut text = heading(subject);
-    let _ = writeln!(text, "seven days from {} on\n", clock.write(grid.from));
+    let _ = writeln!(text, "seven days from {}\n", clock.write(grid.from));
     let zone = clock.zone().unwrap_or("UTC");
     let _ = writeln!(text, "{zone:<before$} {}", columns.header(), before = 10 + width);
     for (day, date) in grid.dates().iter().enumerate() {
@@ -91,20 +91,20 @@ impl Columns {
     }
 }
 
-/// What the columns and characters mean.
+/// The meaning of the columns and characters.
 fn legend(grid: &Grid) -> String {
-    let mut signs = vec!["0 none", "* all, nothing limits"];
+    let mut signs = vec!["0 none", "* all, no limit"];
     if grid.cells().any(|cell| cell.short().contains(['k', 'M'])) {
         signs.push("1k a thousand or more");
     }
     if grid.cells().any(Cell::is_mixed) {
-        signs.push("a-b the lowest and the highest, where it changes within the hour");
+        signs.push("a-b lowest and highest, if it changes within the hour");
     }
     if grid.has_gap() {
-        signs.push("- no such hour, clocks change");
+        signs.push("- skipped by the clock change");
     }
     format!(
-        "an hour a column: how many nodes may be disrupted at once\n  {}\n",
+        "one column per hour: how many nodes may be disrupted simultaneously\n  {}\n",
         signs.join("   ")
     )
 }

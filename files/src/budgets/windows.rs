@@ -38,15 +38,15 @@ pub fn joined(subject: &Subject<'_>) -> Option<String> {
         String::new()
     } else {
         format!(
-            " For windows of {duration} write {}; the same as now is {}.",
+            " For separate windows of {duration} write {}. To keep the joined window write {}.",
             spelt_out(Some(duration)),
             spelt_out(None)
         )
     };
     Some(format!(
-        "{} begins again before its window of {duration} has ended, so its windows join: {} it is active.{instead}",
+        "{} fires again before its window of {duration} has ended, so its windows join. It is active {}.{instead}",
         subject.called(budget.index),
-        week.described()
+        week.described().trim_end_matches(',')
     ))
 }
 
@@ -60,7 +60,7 @@ pub fn rounded(subject: &Subject<'_>) -> Option<String> {
     };
     let budget = subject.budgets.iter().find(is_whole)?;
     Some(format!(
-        "A percentage is rounded up: {} of {} is the whole pool.",
+        "Percentages are rounded up: {} of {} is the whole pool.",
         budget.nodes().map(nodes_text).unwrap_or_default(),
         counted(nodes as usize, "node")
     ))
@@ -75,21 +75,21 @@ pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
             let provider = subject.provider()?;
             let grace = provider.settings.termination_grace_period?;
             return Some(format!(
-                "{} ends the drain of a node after {}h if terminationGracePeriod is left out, and then deletes its pods.",
+                "Without terminationGracePeriod, {} ends the drain of a node after {}h and deletes the remaining pods.",
                 provider.name,
                 hours(grace)
             ));
         }
     };
     let past = if subject.budgets.iter().any(|budget| budget.windows().is_some()) {
-        ", and it goes on when the hours end in which it began"
+        ", and continues after the window in which it began"
     } else {
         ""
     };
     Some(format!(
         "With terminationGracePeriod Karpenter also replaces drifted nodes whose pods have karpenter.sh/do-not-disrupt or a \
-         PodDisruptionBudget that blocks their eviction. The drain of a node takes up to {grace}{past}; then its pods are \
-         deleted."
+         PodDisruptionBudget that blocks their eviction. A drain takes up to {grace}{past}. Then Karpenter deletes the \
+         remaining pods."
     ))
 }
 
@@ -115,20 +115,19 @@ pub fn unlimited(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<
         .map(|(since, reasons)| {
             let names = reasons.names(", ");
             if *since == at {
-                format!("for {names} that is so now")
+                format!("to {names} now")
             } else {
-                format!("for {names} that is so from {} on", clock.write(*since))
+                format!("to {names} from {}", clock.write(*since))
             }
         })
         .collect();
-    let when = when.join("; ").replacen('f', "F", 1);
+    let when = when.join(", and ");
     let of = times
         .iter()
         .fold(Reasons::NONE, |all, (_, reasons)| all.with(*reasons));
     (!times.is_empty()).then(|| {
         format!(
-            "Budgets only restrict: where none is active, nothing is limited and all nodes may be disrupted at once. \
-             {when}. {}",
+            "Budgets only restrict: while none is active, all nodes may be disrupted simultaneously. This applies {when}. {}",
             advice(subject, of)
         )
     })
@@ -139,7 +138,7 @@ fn advice(subject: &Subject<'_>, of: Reasons) -> String {
     let gaps = subject.budgets.gaps(of);
     let advice: Vec<String> = gaps.iter().map(|gap| limited(subject, gap)).collect();
     if advice.is_empty() {
-        return "`poolgate budgets plan` writes budgets that leave no such hours.".into();
+        return "`poolgate budgets plan` writes budgets without such gaps.".into();
     }
     advice.join(" ")
 }
@@ -148,17 +147,17 @@ fn advice(subject: &Subject<'_>, of: Reasons) -> String {
 fn limited(subject: &Subject<'_>, gap: &Gap) -> String {
     let names = gap.reasons.names(", ");
     match subject.budgets.filling(gap, subject.pool.version) {
-        Filling::Always(budget) => format!("{budget} limits that."),
+        Filling::Always(budget) => format!("To limit this, add {budget}."),
         Filling::Hours { budgets, is_freeze } => {
             let budgets = budgets.join(" and ");
             if is_freeze {
-                format!("To allow none in those hours, add {budgets}; with another number, that many.")
+                format!("To block those hours, add {budgets}. Use another number to allow that many nodes.")
             } else {
-                format!("In those hours {budgets} limits that.")
+                format!("To limit those hours, add {budgets}.")
             }
         }
         Filling::Many | Filling::Irregular => format!(
-            "For {names}, add budgets for the other hours: `poolgate budgets plan` writes those that allow none."
+            "For {names}, add budgets for the other hours. `poolgate budgets plan` writes budgets that allow none."
         ),
     }
 }

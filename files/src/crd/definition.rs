@@ -24,11 +24,9 @@ pub fn among(document: &mut Value) -> Vec<&mut Value> {
 pub fn extend(definition: &mut Value, defaults: Option<&DefaultValues>) -> anyhow::Result<()> {
     for Served { name, disruption } in served(definition) {
         let properties = definition.pointer_mut(&format!("{disruption}/properties"));
-        let properties = properties.and_then(Value::as_object_mut).with_context(|| {
-            format!(
-                "version {name} of the definition has no schema of spec.disruption that could be extended"
-            )
-        })?;
+        let properties = properties
+            .and_then(Value::as_object_mut)
+            .with_context(|| format!("version {name} of the CRD has no schema of spec.disruption"))?;
         properties.entry(PROPERTY).or_insert_with(property);
     }
     for default in defaults
@@ -38,7 +36,7 @@ pub fn extend(definition: &mut Value, defaults: Option<&DefaultValues>) -> anyho
     {
         ensure!(
             default.is_taken,
-            "version {} of the definition does not accept the policy's {} {}",
+            "version {} of the CRD rejects the policy's {} {}",
             default.version,
             default.field,
             default.wanted

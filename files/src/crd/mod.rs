@@ -24,7 +24,7 @@ use crate::sources::read_text;
 use crate::terminal;
 
 /// The name of the input in messages.
-const INPUT: &str = "the NodePool definition (kubectl get crd nodepools.karpenter.sh -o yaml)";
+const INPUT: &str = "the NodePool CRD (kubectl get crd nodepools.karpenter.sh -o yaml)";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,14 +39,13 @@ pub struct CrdArgs {
 
 #[derive(Debug, Subcommand)]
 enum CrdCommand {
-    /// Print the NodePool definition from standard input with `spec.disruption.nodeLimitMode` added
+    /// Print the NodePool CRD from standard input with `spec.disruption.nodeLimitMode` added
     ///
-    /// The definition may be YAML or JSON, alone, among other documents or in a List. The output is in the same
-    /// notation, without comments. What is not a definition of NodePools keeps its values, and so does a definition that
-    /// has the field.
+    /// The CRD may be YAML or JSON, alone, among other documents or in a List. The output has the same format, without
+    /// comments. Other objects keep their values, and so does a CRD that has the field.
     #[command(after_help = EXAMPLES)]
     Patch {
-        /// Also write this policy's defaults into the definition, if it has others
+        /// Also replace the defaults of the CRD that differ from those of this policy
         #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
         policy: Option<PathBuf>,
     },
@@ -59,7 +58,7 @@ pub fn run(args: &CrdArgs) -> anyhow::Result<ExitCode> {
     let defaults = read.map(|read| read.policy.defaults);
     let text = read_text(terminal::stdin(INPUT)).map_err(|error| anyhow!("the input {error}"))?;
     let patched = patched(&text, defaults.as_ref())?;
-    terminal::print(patched).context("the patched definition cannot be written")?;
+    terminal::print(patched).context("the patched CRD cannot be written")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -72,7 +71,7 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> anyhow::Result<Strin
         if let Some(problem) = document.unreadable() {
             let at = lines.position(problem.span.start());
             let (line, column) = (at.line, at.column);
-            bail!("the input cannot be read, line {line}, column {column}: {problem}");
+            bail!("the input cannot be parsed, line {line}, column {column}: {problem}");
         }
         let mut document = document.into_value();
         for definition in definition::among(&mut document) {
@@ -85,7 +84,7 @@ fn patched(text: &str, defaults: Option<&DefaultValues>) -> anyhow::Result<Strin
     }
     ensure!(
         extended > 0,
-        "the input contains no CustomResourceDefinition of NodePools in the group karpenter.sh; \
+        "the input contains no NodePool CRD of the group karpenter.sh. \
          `kubectl get crd nodepools.karpenter.sh -o yaml` prints the installed one"
     );
     let is_json = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');

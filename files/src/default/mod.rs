@@ -27,15 +27,15 @@ pub struct DefaultArgs {
     #[arg(default_value = "-", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Show what would change, instead of the manifest
+    /// Show the changes instead of the manifest
     #[arg(long, conflicts_with = "write")]
     diff: bool,
 
-    /// Write the defaults into the files; comments and layout stay
+    /// Write the defaults into the files. Comments and layout stay
     #[arg(long)]
     write: bool,
 
-    /// Also write nodeLimitMode: for clusters whose NodePool definition has the field
+    /// Also write nodeLimitMode, for clusters whose NodePool CRD has the field
     #[arg(long)]
     node_limit_mode: bool,
 
@@ -72,7 +72,7 @@ struct Tally {
 pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
     if args.write && names_stdin {
-        bail!("--write changes files, not standard input: name the files");
+        bail!("--write cannot change standard input. Name the files");
     }
     let inputs = sources::find(&args.paths, None, &Excluded::nothing());
     let work = DefaultRun {
@@ -83,10 +83,10 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     };
     ensure!(
         args.write || args.diff || inputs.files.len() < 2,
-        "several files cannot be printed as one: name one, or give --diff or --write"
+        "several files cannot be printed as one. Name one, or add --diff or --write"
     );
     for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
-        terminal::remark(&format!("defaults of the policy {}", terminal::clean(file)));
+        terminal::remark(&format!("using the defaults of policy {}", terminal::clean(file)));
     }
     for caution in work.policies.cautions(&work.karpenter) {
         terminal::remark(&caution);

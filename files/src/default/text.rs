@@ -21,9 +21,9 @@ pub struct Completed {
     pub text: String,
     /// How many NodePools it has.
     pub pools: usize,
-    /// What could not be done: `line:column: why`.
+    /// Defaults that could not be written: `line:column: why`.
     pub troubles: Vec<String>,
-    /// What was left as it is on purpose: `line:column: why`.
+    /// Objects that were not changed on purpose: `line:column: why`.
     pub left: Vec<String>,
 }
 
@@ -31,8 +31,8 @@ pub struct Completed {
 const ROUNDS: usize = 10;
 
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
-/// replace the values of the whole NodePool with them. What could not be done is what is missing in the end: a pool may
-/// get its defaults with those of another one, through an alias.
+/// replace the values of the whole NodePool with them. A default counts as missing only after the last round: a pool may
+/// get its defaults through an alias, with those of another pool.
 pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let mut done = complete_once(text, whole, defaults);
     for _ in 1..ROUNDS {
@@ -67,7 +67,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
             done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
             if let Some(reason) = reason_to_leave(whole, document.value(), object) {
-                done.left.push(at(start, &format!("left as it is: {reason}")));
+                done.left.push(at(start, &format!("not changed: {reason}")));
                 continue;
             }
             let object = Value::from(object);
@@ -76,7 +76,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
                 Some(new) => insertions.extend(new),
                 None => done.troubles.push(at(
                     start,
-                    "a default would go where there is an alias or an unusual layout: write it by hand",
+                    "a default cannot be written into an alias or an unusual layout. Write it by hand",
                 )),
             }
         }
@@ -85,7 +85,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
         // The documents may be inside a loop or a condition.
         insertions.clear();
         done.left
-            .push(format!("1:1: left as it is: {}", LeftAlone::Template));
+            .push(format!("1:1: not changed: {}", LeftAlone::Template));
     }
     insertions.sort_by_key(|insertion| insertion.span.start());
     done.text = edit::apply(text, insertions.iter().map(|new| (new.span, &*new.text)));
@@ -105,8 +105,7 @@ fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Opti
     if whole == Whole::Part {
         return Some("a kustomization names it as a patch".into());
     }
-    lacking(object)
-        .map(|field| format!("it lacks {field}, so it is taken for a part of a NodePool, such as a patch"))
+    lacking(object).map(|field| format!("it has no {field}, so it is treated as a patch"))
 }
 
 /// The insertions for these additions; `None` if one cannot be made.
@@ -115,7 +114,7 @@ fn insertions_for(
     document: &Document<'_>,
     mut additions: Vec<Addition>,
 ) -> Option<Vec<Replacement>> {
-    // Of two insertions at the end of the same line, the deeper one is made first: it belongs to that line.
+    // The deeper of two insertions at the end of the same line is made first: it belongs to that line.
     additions.sort_by_key(|addition| Reverse(addition.path.segments().len()));
     let mut insertions = Vec::new();
     let mut filled: Vec<FieldPath> = Vec::new();

@@ -33,7 +33,7 @@ pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)
     let (sender, answer) = mpsc::channel();
     thread::spawn(move || sender.send(read(&revision, &folder, file.as_deref())));
     let answer = answer.recv_timeout(DEADLINE);
-    answer.with_context(|| format!("git has not answered within {} s", DEADLINE.as_secs()))?
+    answer.with_context(|| format!("git has not finished within {} s", DEADLINE.as_secs()))?
 }
 
 fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<Vec<(String, String)>> {

@@ -28,30 +28,30 @@ const FOUND: u8 = 1;
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// A file, a directory, or - for standard input; with --git or --cluster it is NEW
+    /// A file, a directory, or - for standard input. With --git or --cluster, it is NEW
     #[arg(value_name = "OLD")]
     first: PathBuf,
 
-    /// The same for what would be applied
+    /// The same for the manifests that would be applied
     #[arg(value_name = "NEW", conflicts_with_all = ["git", "cluster"])]
     second: Option<PathBuf>,
 
-    /// Compare with what stands at the same path in this revision of the Git working tree
+    /// Compare with the same path in this revision of the Git working tree
     #[arg(long, value_name = "REVISION", conflicts_with = "cluster")]
     git: Option<String>,
 
-    /// Compare with what a cluster has stored, and name the NodeClaims that drift
+    /// Compare with the objects of a cluster, and name the NodeClaims that drift
     #[arg(long)]
     cluster: bool,
 
     #[command(flatten)]
     kube: KubeArgs,
 
-    /// How many nodes a pool has, or every pool. May be repeated [default: those of the status in OLD]
+    /// The number of nodes of a pool, or of every pool. May be repeated [default: from the status in OLD]
     #[arg(long, value_name = "[POOL=]N", conflicts_with = "cluster")]
     nodes: Vec<Nodes>,
 
-    /// Print the difference in this format
+    /// The output format
     #[arg(short, long, value_enum, default_value = "human", value_name = "FORMAT")]
     output: DiffFormat,
 
@@ -59,7 +59,7 @@ pub struct DiffArgs {
     #[arg(long)]
     exit_code: bool,
 
-    /// Exit with 1 if more nodes than this may be replaced, drained or deleted, with 2 if nobody knows how many
+    /// Exit with 1 if more nodes than this may be replaced, drained or deleted, with 2 if their number is unknown
     #[arg(long, value_name = "N")]
     max_drift: Option<usize>,
 
@@ -67,7 +67,7 @@ pub struct DiffArgs {
     #[arg(long)]
     fail_on_new: bool,
 
-    /// Compare as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z: hours are those of its week [default: now]
+    /// Compare as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z, and show the hours of its week [default: now]
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<Timestamp>,
 
@@ -116,7 +116,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         (Some(second), ..) => {
             ensure!(
                 !(is_stdin(&args.first) && is_stdin(second)),
-                "standard input can be read only once: give a file for OLD or NEW"
+                "standard input can be read only once. Give a file for OLD or NEW"
             );
             (
                 Side::of_files(&args.first, false)?,
@@ -126,7 +126,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         (None, Some(revision), _) => {
             ensure!(
                 !is_stdin(&args.first),
-                "--git compares files, not standard input: name them"
+                "--git compares files, not standard input. Name the files"
             );
             let new = Side::of_files(&args.first, false)?;
             (Side::of_revision(revision, &args.first, &new)?, new)
@@ -178,7 +178,7 @@ fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {
         Some(most) => match all.at_stake() {
             Some(nodes) => nodes > most,
             None => bail!(
-                "--max-drift: how many nodes {} has is not known: give --nodes, or --cluster",
+                "--max-drift: the number of nodes of {} is unknown. Add --nodes or --cluster",
                 all.uncounted()
                     .map(|pool| pool.key.to_string())
                     .collect::<Vec<_>>()

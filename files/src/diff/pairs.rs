@@ -15,7 +15,7 @@ pub struct Pairs<'a> {
 /// Objects that nobody can tell apart.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "which {key} is which? OLD has it at {old}, NEW at {new}; compare one cluster's rendering at a time, or two folders with \
+    "{key} is ambiguous: OLD has it at {old}, NEW at {new}. Compare the manifests of one cluster at a time, or two folders with \
      the same paths"
 )]
 pub struct Ambiguous {

@@ -70,7 +70,7 @@ impl Side {
             };
             if patches.whole(input) == Whole::Part {
                 terminal::remark(&format!(
-                    "{}: left out: a kustomization names it as a patch",
+                    "{}: skipped, because a kustomization names it as a patch",
                     input.name
                 ));
                 side.patches.insert(path.into_owned());
@@ -156,7 +156,7 @@ impl Side {
                     let left = left.map(|why| why.to_string()).unwrap_or_default();
                     ensure!(
                         left.is_empty(),
-                        "{place}: {key} cannot be compared: {left}; render it first"
+                        "{place}: {key} cannot be compared: {left}. Render it first"
                     );
                 }
                 let list = if version.is_some() {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
+use poolgate_core::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, API_VERSION};
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, counted};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::compare::{ClassChange, Comparison};
@@ -59,8 +60,19 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Version 1: fields may be added, none is removed.
-pub fn json(all: &Comparison) -> Value {
+/// The difference for programs. Its shape is versioned: fields are added, never changed or removed.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffReport {
+    api_version: &'static str,
+    kind: &'static str,
+    pools: Vec<Value>,
+    node_classes: Vec<Value>,
+    unchanged: usize,
+    nodes_at_stake: Option<usize>,
+}
+
+pub fn json(all: &Comparison) -> DiffReport {
     let class = |class: &ClassChange| {
         json!({
             "kind": class.key.kind,
@@ -70,13 +82,14 @@ pub fn json(all: &Comparison) -> Value {
             "pools": class.pools,
         })
     };
-    json!({
-        "version": 1,
-        "pools": all.pools.iter().map(pool).collect::<Vec<_>>(),
-        "nodeClasses": all.classes.iter().map(class).collect::<Vec<_>>(),
-        "unchanged": all.unchanged,
-        "nodesAtStake": all.at_stake(),
-    })
+    DiffReport {
+        api_version: API_VERSION,
+        kind: "DiffReport",
+        pools: all.pools.iter().map(pool).collect(),
+        node_classes: all.classes.iter().map(class).collect(),
+        unchanged: all.unchanged,
+        nodes_at_stake: all.at_stake(),
+    }
 }
 
 fn pool(change: &PoolChange) -> Value {
@@ -148,7 +161,7 @@ fn sections(all: &Comparison) -> Vec<Section> {
         Section {
             heading: format!("{} changes ({})", class.key, class.place),
             lines: vec![format!(
-                "nodes of {} may drift, the provider decides: {} changed",
+                "nodes of {} may drift (the provider decides): {} changed",
                 some_of(&pools),
                 paths(&class.fields).join(", ")
             )],
@@ -166,9 +179,9 @@ fn lines(change: &PoolChange) -> Vec<String> {
             None => "all its nodes are".to_owned(),
         };
         lines.push(match change.nodes {
-            Some(0) => "it has no nodes".to_owned(),
+            Some(0) => "the pool has no nodes".to_owned(),
             _ => format!(
-                "if your tool prunes, {nodes} drained immediately, past every budget; PodDisruptionBudgets and \
+                "if your tool prunes, {nodes} drained immediately, past every budget. PodDisruptionBudgets and \
                  do-not-disrupt hold up the drain"
             ),
         });
@@ -208,7 +221,7 @@ fn of_drift(drift: &Drift) -> impl Iterator<Item = String> {
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
     let claims = (!drift.claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.claims)));
     let acknowledge = drift.acknowledge.as_ref().map(|digest| {
-        format!("the policy wants it acknowledged: annotate the NodePool {ACKNOWLEDGE_DRIFT_ANNOTATION}: \"{digest}\"")
+        format!("the policy requires an acknowledgement: annotate the NodePool {ACKNOWLEDGE_DRIFT_ANNOTATION}: \"{digest}\"")
     });
     [Some(first), claims, acknowledge].into_iter().flatten()
 }
@@ -235,7 +248,7 @@ fn summary(all: &Comparison) -> String {
     let stake = match all.at_stake() {
         Some(0) => "no node is replaced".to_owned(),
         Some(nodes) => format!("{} replaced or drained at most", counted(nodes, "node")),
-        None => "how many nodes go is not known".to_owned(),
+        None => "the number of replaced nodes is unknown".to_owned(),
     };
     if parts.is_empty() {
         return "no NodePool on either side".to_owned();

@@ -8,7 +8,7 @@ use poolgate_core::manifest::{self, Document, Form, Lines, Span};
 
 use super::{SourceRange, located, mapping, yaml};
 
-/// What is done to one field of an object.
+/// A change of one field of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// The field gets a new name, a new value, or both.
@@ -146,7 +146,7 @@ impl TextEdit {
             _ => written.key_alias,
         };
         if alias.is_some() {
-            return Err("this value comes from an alias: change it where it is written");
+            return Err("the value comes from an alias. Change it where it is defined");
         }
         let keeps_value = match (written.value_form, write) {
             (_, None) | (Form::Open, _) => true,
@@ -165,14 +165,14 @@ impl TextEdit {
         let (span, new) = replaced.ok_or(match change {
             Change::Rewrite { .. } => UNUSUAL,
             Change::Remove | Change::Unwrap => {
-                "something else is on its lines, such as a comment: change it by hand"
+                "something else is on its lines, such as a comment. Change it by hand"
             }
         })?;
         if manifest::has_variable(span.slice(text)) {
-            return Err("another program fills in a variable here: change it where it is set");
+            return Err("another program fills in a variable here. Change it where it is set");
         }
         if document.is_shared(span) {
-            return Err("other fields use this value through aliases: change it by hand");
+            return Err("other fields use this value through aliases. Change it by hand");
         }
         Ok(Self {
             place: located(span, lines),
@@ -185,7 +185,7 @@ impl TextEdit {
 }
 
 /// Why a value in an unusual notation is left to the author.
-const UNUSUAL: &str = "there is a tag or a block text here: change it by hand";
+const UNUSUAL: &str = "a tag or a block scalar is here. Change it by hand";
 
 /// The span of the text that a new name or value replaces, and its new text.
 fn rewritten(

@@ -98,7 +98,7 @@ fn inserted(at: usize, text: String) -> Replacement {
     }
 }
 
-/// What is between two lines of which the second begins at the column of an offset.
+/// The text between two lines, the second of which begins at the column of an offset.
 fn separator(text: &str, at: usize) -> String {
     let column = line_before(text, at).chars().count();
     format!("{}{}", newline(text), " ".repeat(column))

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::edit::{SourceRange, TextEdit};
 use crate::terminal;
 
-/// What is wrong, and where.
+/// A mistake and its place.
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// The name of the rule.

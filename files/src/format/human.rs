@@ -63,7 +63,7 @@ impl Shown<'_> {
         let level = match finding.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
-            Severity::Note => Level::INFO,
+            Severity::Note => Level::NOTE,
         };
         let before = finding.severity.as_str().len() + finding.rule.len() + "[]: ".len();
         let title = level.primary_title(self.wrapped(&finding.title, before));

@@ -29,7 +29,7 @@ pub fn file(file: &FileReport<'_>) -> String {
         let _ = writeln!(
             output,
             "    <testcase name=\"{}\" classname=\"{name}\" file=\"{name}\"/>",
-            counted(file.objects, "NodePool or NodeClaim")
+            counted(file.objects, "object")
         );
     }
     for finding in file.findings {

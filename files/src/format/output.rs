@@ -85,7 +85,7 @@ impl<'a> Outputs<'a> {
         let mut to_stdout = wanted.iter().filter(|wanted| wanted.file.is_none());
         let format = to_stdout.next().map_or(Format::Human, |wanted| wanted.format);
         if to_stdout.next().is_some() {
-            bail!("two formats cannot both go to standard output: give one of them a file, -o NAME=FILE");
+            bail!("two formats cannot both go to standard output. Give one of them a file: -o NAME=FILE");
         }
         let look = Look {
             coloured: is_coloured(colour),
@@ -98,7 +98,7 @@ impl<'a> Outputs<'a> {
             let Some(path) = file else { continue };
             if outputs.iter().any(|output| output.file.as_ref() == Some(path)) {
                 bail!(
-                    "two formats cannot both go to {}: give each its own file",
+                    "two formats cannot both go to {}. Give each its own file",
                     path.display()
                 );
             }
@@ -136,7 +136,7 @@ impl<'a> Outputs<'a> {
         }
         if let Some(path) = named.iter().find(|path| is_output(path)) {
             bail!(
-                "{} is both checked and overwritten with the results: give them another file",
+                "{} is an input, and the results would overwrite it. Name another file",
                 path.display()
             );
         }

@@ -100,8 +100,8 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
         "id": id,
         "shortDescription": {"text": title},
         "help": {
-            "text": format!("{why}\n\nMore: poolgate rules {id}"),
-            "markdown": format!("{why}\n\nMore: `poolgate rules {id}`"),
+            "text": format!("{why}\n\nMore: poolgate explain {id}"),
+            "markdown": format!("{why}\n\nMore: `poolgate explain {id}`"),
         },
         "defaultConfiguration": {"level": level(rule.severity)},
         "helpUri": pages.url(id),

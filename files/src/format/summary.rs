@@ -1,4 +1,4 @@
-//! What a run says beside its findings, for people.
+//! The summary of a run, for people.
 
 use std::fmt;
 
@@ -67,7 +67,7 @@ impl fmt::Display for Summary<'_> {
         }
         for (what, name, which) in [
             (Count::Lowered, "warning", "that Karpenter rejects anyway"),
-            (Count::Parts, "patch", "checked by itself"),
+            (Count::Parts, "patch", "checked on its own"),
             (Count::Encrypted, "encrypted document", "skipped"),
             (Count::Others, "other object", "skipped"),
             (Count::Overlays, "NodeOverlay", "not checked"),
@@ -80,17 +80,17 @@ impl fmt::Display for Summary<'_> {
             (
                 Count::Foreign,
                 "file",
-                "in other languages left out (.tf, .tpl, .jsonnet, …)",
+                "in other languages skipped (.tf, .tpl, .jsonnet, …)",
             ),
             (Count::Fixed, "place", "fixed"),
-            (Count::Fixable, "place", "to fix with --fix"),
+            (Count::Fixable, "place", "fixable with --fix"),
             (Count::Ignored, "finding", "ignored by comments"),
             (Count::Unreadable, "path", "not read"),
         ] {
-            // Where manifests are found, nobody misses those in other languages.
+            // Files in other languages matter only if no manifest is found.
             let is_told = what != Count::Foreign || objects == 0;
             let which = match (what, tally.of(what)) {
-                (Count::Parts, 2..) => "checked by themselves",
+                (Count::Parts, 2..) => "checked on their own",
                 _ => which,
             };
             if tally.of(what) > 0 && is_told {

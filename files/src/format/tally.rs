@@ -18,7 +18,7 @@ pub enum Count {
     Claims,
     /// Objects of other kinds in files with NodePools.
     Others,
-    /// `NodeOverlay`s, which Karpenter checks by itself.
+    /// `NodeOverlay`s, which Karpenter checks on its own.
     Overlays,
     /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
     Inside,
@@ -41,7 +41,7 @@ pub enum Count {
     Fixed,
     /// Places that would be fixed.
     Fixable,
-    /// Of both, those whose change makes Karpenter replace the nodes of a pool.
+    /// The fixed and fixable places whose change makes Karpenter replace the nodes of a pool.
     Replacing,
     /// Helm template folders that were skipped.
     TemplateFolders,

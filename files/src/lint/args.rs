@@ -21,26 +21,26 @@ pub struct LintArgs {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Fix files where only one fix is possible; comments and layout stay
+    /// Write a fix into the files where only one is possible. Comments and layout stay
     #[arg(long, conflicts_with = "cluster")]
     pub(crate) fix: bool,
 
     #[command(flatten)]
     pub(crate) instead: Instead,
 
-    /// Print findings in this format: human, concise, json, github, gitlab, junit or sarif. With =FILE, write it into a
-    /// file; may be repeated [default: human]
+    /// The output format: human, concise, json, github, gitlab, junit or sarif. With =FILE, it is written to a file.
+    /// May be repeated [default: human]
     #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     output: Vec<Wanted>,
 
     #[command(flatten)]
     pub(crate) review_args: NearestReviewArgs,
 
-    /// Check all objects of the input as those of one cluster, also against each other. Implied by --cluster
+    /// Treat the input as a complete cluster: also check NodePools against each other. Implied by --cluster
     #[arg(long)]
     pub(crate) together: bool,
 
-    /// Check as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z: exemptions may have an end [default: now]
+    /// Check as of this time, such as 2027-06-30 or 2027-06-30T12:00:00Z, at which exemptions may have ended [default: now]
     #[arg(long, value_name = "TIME", value_parser = instant)]
     pub(crate) at: Option<Timestamp>,
 
@@ -56,7 +56,7 @@ pub struct LintArgs {
     #[command(flatten, next_help_heading = "Cluster")]
     pub(crate) stored: StoredArgs,
 
-    /// Write a report on each NodePool into the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
+    /// Write a policy report on each NodePool to the cluster (openreports.io/v1alpha1, or wgpolicyk8s.io/v1alpha2)
     #[arg(long, requires = "cluster", help_heading = "Cluster")]
     pub(crate) report: bool,
 
@@ -70,7 +70,7 @@ pub struct LintArgs {
     )]
     pub(crate) color: ColorChoice,
 
-    /// The URL where the page of the rules is published; findings link to it in human and sarif
+    /// The URL of the published page of rules. Findings link to it in human and sarif
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL", help_heading = "Look")]
     pub(crate) rules_url: Option<String>,
 }
@@ -78,15 +78,15 @@ pub struct LintArgs {
 /// How the input is read.
 #[derive(Debug, Args)]
 pub struct ReadingArgs {
-    /// Skip files that match this pattern, as in a .gitignore, even if they are named. May be repeated
+    /// Exclude files that match this gitignore-style pattern, also those that are named. May be repeated
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
 
-    /// Fill in ${NAME} from this file before checking, with NAME=VALUE on each line. May be repeated
+    /// Fill in ${NAME} from this file of NAME=VALUE lines before checking. May be repeated
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
 
-    /// The name of standard input in the output
+    /// The name to print for standard input
     #[arg(long, value_name = "NAME")]
     pub(crate) stdin_filename: Option<String>,
 }
@@ -132,11 +132,11 @@ impl LintArgs {
 /// What is printed instead of findings.
 #[derive(Debug, Args)]
 pub struct Instead {
-    /// Show what --fix would change, without changing it; exits with 1 if there is anything to change
+    /// Show the changes of --fix without writing them. Exits with 1 if there are any
     #[arg(long, requires = "fix")]
     pub(crate) diff: bool,
 
-    /// Count the findings of each rule, instead of printing them
+    /// Print the number of findings of each rule instead of the findings
     #[arg(long)]
     statistics: bool,
 }
@@ -148,21 +148,21 @@ pub struct Failure {
     #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
 
-    /// Exit with 0 even if there are errors. It is still 2 if something could not be read
+    /// Exit with 0 even if there are errors. Unreadable input still exits with 2
     #[arg(long)]
     pub(crate) exit_zero: bool,
 
-    /// Exit with 1 if there is no NodePool and no NodeClaim
+    /// Exit with 1 if the input has no NodePool or NodeClaim
     #[arg(long)]
     pub(crate) fail_if_empty: bool,
 }
 
-/// From which severity on findings are a failure.
+/// The lowest severity that fails a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Only what the webhook or Karpenter rejects.
+    /// Only errors, which the webhook or Karpenter rejects.
     Error,
-    /// What it warns about, too.
+    /// Errors and warnings.
     Warning,
 }
 
@@ -172,7 +172,7 @@ const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 /// The flags that select rules.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// Report only these rules: names, or the first words of names (budget selects budget-nodes)
+    /// Report only these rules, by name or by the first words of a name (budget selects budget-nodes)
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     select: Vec<String>,

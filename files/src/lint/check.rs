@@ -333,11 +333,13 @@ impl<'a, 't> FileCheck<'a, 't> {
         };
         // kubectl keeps the last of the values.
         let is_taken = matches!(problem.kind, ProblemKind::DuplicateKey { .. });
-        let title = clean(&problem_title(problem, self.manifest.text));
+        let (title, help) = problem_title(problem, self.manifest.text);
         self.keep(severity, || Finding {
             is_rejected: severity == Severity::Error && !is_taken,
             object: object.cloned(),
-            title,
+            title: clean(&title),
+            consequence: problem.kind.consequence().map(str::to_owned),
+            suggestion: help.map(str::to_owned),
             related: related.into_iter().collect(),
             ..Finding::at(rule, severity, place)
         });
@@ -457,7 +459,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         }
     }
 
-    /// What could be done about a finding; whether it is right is known once it is tried.
+    /// A possible fix of a finding. It must be tried before it is known to be right.
     fn fix(
         &self,
         document: (usize, &Document<'_>),

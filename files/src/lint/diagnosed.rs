@@ -1,4 +1,4 @@
-//! What a review and the parser of a text report, as findings of a file: their rules and words, and what is done about them.
+//! The diagnostics of a review and the problems of a text, as findings of a file: rules, words and fixes.
 
 use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
 use poolgate_core::json::Json;
@@ -100,17 +100,17 @@ pub fn is_ignorable(name: &str) -> bool {
     ![UNREADABLE, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED].contains(&name)
 }
 
-/// What is wrong with a text. One that has no line of a manifest is of another kind: advice on single characters would not
-/// help.
-pub fn problem_title(problem: &ManifestProblem, text: &str) -> String {
+/// What is wrong with a text, and what to do about it. A text without any line of a manifest is not one: advice on single
+/// characters would not help.
+pub fn problem_title(problem: &ManifestProblem, text: &str) -> (String, Option<&'static str>) {
     let is_manifest = |line: &str| {
         let line = line.trim_start_matches(['-', ' ', '\t', '{', '"', '\'', '\u{feff}']);
         line.starts_with("apiVersion") || line.starts_with("kind")
     };
     match problem.kind {
         ProblemKind::Syntax(_) if !text.lines().any(is_manifest) => {
-            "this is not a manifest in YAML or JSON".to_owned()
+            ("the text is not a YAML or JSON manifest".to_owned(), None)
         }
-        _ => problem.to_string(),
+        _ => (problem.kind.title(), problem.kind.help()),
     }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use poolgate_core::diagnostic::{FieldPath, Severity};
+use poolgate_core::diagnostic::{self, FieldPath, Severity};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Lines, Span};
 use serde_json::Value;
@@ -23,12 +23,12 @@ const ROUNDS: usize = 8;
 /// Most fixes of one document that are tried one after the other, if all together cause a new error.
 const SINGLE: usize = 32;
 
-const BRINGS_AN_ERROR: &str = "it would cause an error or change something else, alone or with the other fixes: change it \
-                               by hand";
+const BRINGS_AN_ERROR: &str =
+    "the fix would cause an error or change something else, alone or with the other fixes. Change it by hand";
 
-const NOT_TRIED: &str = "too many fixes of this document conflict: make the others first";
+const NOT_TRIED: &str = "too many fixes of this document conflict. Make the others first";
 
-/// What a document has, read and reviewed.
+/// The findings of a document that was read and reviewed.
 pub struct Reviewed {
     pub findings: Vec<Finding>,
     /// How many errors it has that are not among the findings.
@@ -85,7 +85,7 @@ impl Tried<'_, '_> {
             }
         }
         self.try_apart(open, &known);
-        // What is not written cannot help others. It is tried for what is said of it.
+        // A fix that is not written cannot help others. It is tried for its message.
         self.try_apart(
             held.iter_mut().map(|(finding, _)| &mut **finding).collect(),
             &known,
@@ -187,9 +187,9 @@ impl Tried<'_, '_> {
         }
         if self.is_quoted(edit) {
             let why = trouble.title.strip_suffix(IGNORED).unwrap_or(&trouble.title);
-            let better = trouble.suggestion.iter().map(|better| format!("; {better}"));
-            let better: String = better.collect();
-            finding.suggestion = Some(format!("in quotes it is denied as well: {why}{better}"));
+            let quoted = format!("quotes are not enough: {why}");
+            let text = diagnostic::sentences(quoted, [trouble.suggestion.as_deref()]);
+            finding.suggestion = Some(text.trim_end_matches('.').to_owned());
         }
         finding.fix = Fix::None;
         false

@@ -70,7 +70,7 @@ pub fn classes(cluster: &Cluster, kinds: &BTreeSet<(String, String)>) -> NodeCla
         match listed {
             Ok(()) => classes.add(group, kind, names),
             Err(error) => terminal::remark(&terminal::clean(&format!(
-                "whether node classes of kind {kind} exist is not known: {error}"
+                "NodePools are not checked against node classes of kind {kind}: {error}"
             ))),
         }
     }

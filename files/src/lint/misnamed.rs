@@ -59,8 +59,8 @@ impl CheckedPools {
                 }
                 lines.extend(misnamed(exemption, pools).map(|(written, meant)| {
                     format!(
-                        "{file}: exemptions[{number}] names the pool {written}, and none of the pools that were checked has \
-                         this name: did you mean {}?",
+                        "{file}: exemptions[{number}] names the pool {written}, but no checked pool has this name. Did you \
+                         mean {}?",
                         terminal::name(meant)
                     )
                 }));

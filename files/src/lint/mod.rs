@@ -56,7 +56,7 @@ const UNREADABLE: u8 = 2;
 /// Runs the command. A closed pipe is not a failure: the exit code still gives the verdict.
 pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths().iter().any(|path| path.as_os_str() == "-") {
-        bail!("--fix changes files, not standard input: name the files");
+        bail!("--fix cannot change standard input. Name the files");
     }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let reading = Progress::of("reading");
@@ -118,7 +118,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&tally, args).into())
 }
 
-/// The files to check, without those that are written. What was skipped is counted.
+/// The files to check, without those that are written. Skipped files are counted.
 fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
     let excluded = Excluded::matching(&args.reading.exclude).context("--exclude")?;
     let paths = args.paths();
@@ -171,7 +171,7 @@ fn together(
     (inputs, stored)
 }
 
-/// Says what was found in all, and what to know of release and policies.
+/// Prints the summary, and remarks on the release and the policies.
 fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     terminal::remark(&summary.to_string());
     let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();

@@ -3,7 +3,7 @@
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::manifest::Span;
 
-/// The message and its place. Its severity is that of the rule.
+/// The title of a finding, what to write instead, and its place. Its severity is that of the rule.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Note {
     pub rule: &'static str,

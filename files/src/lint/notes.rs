@@ -36,10 +36,8 @@ pub fn guessed(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Note {
     Note {
         rule: text_rules::RELEASE,
         place: Place::Field(checked.path.clone().key("apiVersion")),
-        message: format!(
-            "karpenter.sh/v1beta1 is checked for Karpenter {release}: 1.0 is the last release line that serves it"
-        ),
-        suggestion: "set --karpenter-version to what the cluster runs".into(),
+        message: format!("v1beta1 is checked for Karpenter {release} (1.0 is the last to serve it)"),
+        suggestion: "set --karpenter-version to the release of the cluster".into(),
     }
 }
 
@@ -60,7 +58,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     Some(Note {
         rule: text_rules::NAME,
         place: Place::Field(checked.path_of(&FieldPath::of(&["metadata", "name"]))),
-        message: "Required value: no cluster accepts an object without a name".into(),
+        message: "an object must have a name".into(),
         suggestion: "add a name".into(),
     })
 }
@@ -83,9 +81,9 @@ fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note
     is_rejected.then(|| Note {
         rule: text_rules::DEFAULT,
         place: Place::Field(checked.path_of(&field)),
-        message: format!("Required value: Karpenter {} rejects the NodePool without it", karpenter.release()),
-        suggestion: "write it, or let `poolgate default --write` do it; if poolgate's webhook writes it in your cluster, \
-                     declare that in the policy: cluster: {webhook: defaults}"
+        message: format!("Karpenter {} requires consolidateAfter", karpenter.release()),
+        suggestion: "write it, or run `poolgate default --write`. If poolgate's webhook writes it in your cluster, set \
+                     cluster: {webhook: defaults} in the policy"
             .into(),
     })
 }
@@ -109,13 +107,14 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
         rule: text_rules::VARIABLE,
         place: Place::Field(document.path_at(first.start())),
         message: format!(
-            "another program fills in variables here, and what depends on them is not checked: {}{others}",
+            "values that depend on {}{others} are not checked",
             first_ones.join(", ")
         ),
         suggestion: if names.iter().all(|name| can_be_given(name)) {
-            "give their values with --envsubst FILE, or check what that program writes".into()
+            "set these variables with --envsubst FILE, or check the output of the program that fills them in"
+                .into()
         } else {
-            "check what that program writes".into()
+            "check the output of the program that fills them in".into()
         },
     })
 }
@@ -139,10 +138,12 @@ pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
 /// The finding on a text that is not JSON.
 pub fn not_json(why: &str, place: SourceRange) -> Finding {
     Finding {
-        title: format!("kubectl reads this as YAML, but it is not JSON: {}", clean(why)),
-        suggestion: Some(
-            "write JSON: tools that go by the name of the file, such as Argo CD, cannot read this".into(),
+        title: format!("the file is YAML, not JSON: {}", clean(why)),
+        consequence: Some(
+            "tools that go by the name of the file, such as Argo CD, reject it, although kubectl reads it"
+                .into(),
         ),
+        suggestion: Some("write JSON, or rename the file".into()),
         ..Finding::at(text_rules::JSON, Severity::Warning, place)
     }
 }

@@ -66,14 +66,14 @@ pub fn write(cluster: &Cluster, api: &ReportApi, pool: &StoredPool, results: &[V
     let written = (cluster.answer)(request, &mut |_| Ok(()));
     if let Err(error) = &written {
         terminal::remark(&terminal::clean(&format!(
-            "error: no report on {}: {error}",
+            "error: the report on NodePool {} was not written: {error}",
             pool.name
         )));
     }
     usize::from(written.is_err())
 }
 
-/// The results of a NodePool without its infos, which are no failure of any kind.
+/// The results of a NodePool without its notes, which are not failures.
 pub fn results(findings: &[Finding]) -> Vec<Value> {
     let results: Vec<Value> = findings.iter().filter_map(result).collect();
     if results.is_empty() {
@@ -169,7 +169,7 @@ mod tests {
             report["summary"],
             json!({"pass": 0, "fail": 1, "warn": 1, "error": 0, "skip": 0})
         );
-        assert_eq!(report["results"][0]["message"], "too large; remove it");
+        assert_eq!(report["results"][0]["message"], "too large. Remove it.");
         assert_eq!(report["results"].as_array().map(Vec::len), Some(2));
         let sound = super::report(&OPEN_REPORTS, &pool("general"), &results(&findings[2..]));
         assert_eq!(sound["summary"]["pass"], 1);

@@ -15,7 +15,7 @@ use crate::edit::{self, SourceRange, TextEdit};
 use crate::format::finding::{self, Finding};
 use crate::format::tally::{Count, Tally};
 use crate::review_args::Policies;
-use crate::sources::{Input, Patches, Source};
+use crate::sources::{Input, Patches, ReadError, Source};
 use crate::terminal;
 use crate::text_rules;
 
@@ -45,13 +45,19 @@ pub struct Reading {
 }
 
 impl Reader<'_> {
-    /// Reads an input, and fixes it if that is asked for.
+    /// Reads an input, and fixes it with --fix.
     pub fn read(&self, input: &Input) -> Reading {
         let mut reading = match input.read() {
             Ok(text) => self.checked(input, text),
             Err(error) => {
                 let mut reading = Reading::default();
-                reading.fail(&error.to_string());
+                let (what, help) = match &error {
+                    ReadError::Foreign(language) => {
+                        (format!("is {}", language.name()), Some(language.help()))
+                    }
+                    other => (other.to_string(), None),
+                };
+                reading.fail(&format!("{} {what}", input.name), help);
                 return reading;
             }
         };
@@ -73,7 +79,7 @@ impl Reader<'_> {
             }
             (Some(fixed), Source::File(path)) => match edit::replace(path, &fixed.text) {
                 Ok(()) => reading = fixed,
-                Err(error) => reading.fail(&format!("cannot be changed: {error}")),
+                Err(error) => reading.fail(&format!("{} cannot be changed: {error}", input.name), None),
             },
             _ => {}
         }
@@ -145,10 +151,11 @@ impl Reader<'_> {
 
 impl Reading {
     /// Adds that the file was not read or written, as its first finding.
-    fn fail(&mut self, message: &str) {
+    fn fail(&mut self, title: &str, help: Option<&str>) {
         self.tally.add(Count::Unreadable, 1);
         let finding = Finding {
-            title: terminal::clean(message),
+            title: terminal::clean(title),
+            suggestion: help.map(str::to_owned),
             ..Finding::at(text_rules::UNREADABLE, Severity::Error, SourceRange::beginning())
         };
         self.findings.insert(0, finding);

@@ -18,7 +18,7 @@ use poolgate_core::manifest::{Comment, Document, Limits, Span};
 /// How a comment for poolgate begins.
 pub const MARK: &str = "poolgate:";
 
-/// What is added to a finding that a comment cannot ignore.
+/// The addition to a finding that a comment cannot ignore.
 pub const IGNORED: &str = " (ignored by a comment, but Karpenter rejects it)";
 
 /// The comments of a document.
@@ -39,7 +39,7 @@ struct Suppression<'t> {
     is_used: Cell<bool>,
 }
 
-/// What a comment does to a finding.
+/// The effect of a comment on a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// No comment ignores it.
@@ -69,10 +69,10 @@ impl<'t> Suppressions<'t> {
             None => (directive, ""),
         };
         let Some(names) = names.trim_start().strip_prefix("ignore ") else {
-            return self.syntax(comment, "poolgate does not know this comment");
+            return self.syntax(comment, "this comment for poolgate cannot be parsed");
         };
         if why.is_empty() {
-            self.syntax(comment, "this comment gives no reason");
+            self.syntax(comment, "a comment that ignores a rule must give a reason");
         }
         let scope = scope(comment, document, text);
         let mut is_empty = true;
@@ -81,17 +81,17 @@ impl<'t> Suppressions<'t> {
             let start = rule.as_ptr().addr() - text.as_ptr().addr();
             let name = Span::new(start, start + rule.len());
             let wrong = match text_rules::known(rule) {
-                Err(unknown) => Some(("there is no such rule", unknown.suggestion())),
+                Err(unknown) => Some((format!("there is no rule {rule}"), unknown.suggestion())),
                 Ok(rule) if !is_ignorable(rule) => {
-                    Some(("no comment can ignore this", "remove it".to_owned()))
+                    Some((format!("no comment can ignore {rule}"), "remove it".to_owned()))
                 }
                 Ok(_) => None,
             };
-            if let Some((why, suggestion)) = wrong {
+            if let Some((message, suggestion)) = wrong {
                 self.mistakes.push(Note {
                     rule: IGNORE_UNKNOWN,
                     place: Place::Comment(name),
-                    message: format!("{rule}: {why}, so nothing is ignored"),
+                    message,
                     suggestion,
                 });
                 continue;
@@ -104,7 +104,7 @@ impl<'t> Suppressions<'t> {
             });
         }
         if is_empty {
-            self.syntax(comment, "it names no rule");
+            self.syntax(comment, "a comment that ignores must name a rule");
         }
     }
 
@@ -117,7 +117,7 @@ impl<'t> Suppressions<'t> {
         });
     }
 
-    /// What becomes of a finding.
+    /// The effect of all comments on a finding.
     pub fn fate(&self, finding: &Finding) -> Fate {
         let at = finding.place.span.start();
         let mut fate = Fate::Reported;

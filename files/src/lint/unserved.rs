@@ -21,10 +21,7 @@ use crate::text_rules;
 /// What is wrong with an object, before its place in the text is known: field, message, suggestion.
 type Fault = (&'static str, String, String);
 
-/// The message on a kind without version, or a version without kind.
-const ALONE: &str = "Required value: no cluster accepts an object without it";
-
-/// What an object says it is, and its content.
+/// The declared kind and version of an object, and its content.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'v> {
     pub version: Option<&'v str>,
@@ -62,19 +59,29 @@ impl Claimed<'_> {
                 in_group(api_version)?;
                 self.value.get("spec")?.as_object()?;
                 let kind = self.shown().unwrap_or("NodePool");
-                Some(("kind", ALONE.to_owned(), format!("add kind: {kind}")))
+                Some((
+                    "kind",
+                    "an object must have a kind".to_owned(),
+                    format!("add kind: {kind}"),
+                ))
             }
             (None, Some(kind)) => {
                 let is_karpenters = ["NodePool", "NodeClaim"].contains(&kind) && self.shown().is_some();
                 let suggestion = format!("add apiVersion: {}", api_version_of(kind, release));
-                is_karpenters.then(|| ("apiVersion", ALONE.to_owned(), suggestion))
+                is_karpenters.then(|| {
+                    (
+                        "apiVersion",
+                        "an object must have an apiVersion".to_owned(),
+                        suggestion,
+                    )
+                })
             }
             (None, None) => {
                 let kind = self.shown()?;
                 let name = FieldPath::of(&["metadata", "name"]);
                 name.find(self.value)?.as_str()?;
                 let api_version = api_version_of(kind, release);
-                let message = "Required value: no cluster accepts an object without kind and apiVersion";
+                let message = "an object must have kind and apiVersion";
                 let suggestion = format!("add apiVersion: {api_version} and kind: {kind}");
                 Some(("kind", message.to_owned(), suggestion))
             }
@@ -90,7 +97,7 @@ impl Claimed<'_> {
             let value = quoted(api_version);
             (
                 "apiVersion",
-                format!("Invalid value: {value}: {kind} is a kind of the group {GROUP}"),
+                format!("{kind} is a kind of the group {GROUP}, not of {value}"),
                 format!("write {}", api_version_of(kind, release)),
             )
         })
@@ -127,10 +134,10 @@ pub fn list(document: &Json<'_>, holds: impl Fn(&Json<'_>) -> bool) -> Option<No
     Some(Note {
         rule: text_rules::KIND,
         place: Place::Field(FieldPath::root().index(index)),
-        message: "Invalid value: […]: kubectl does not accept a list as a document".into(),
+        message: "kubectl rejects a list as a document".into(),
         suggestion:
-            "write each object as a document of its own, with --- before it, or put the list under items of \
-                     apiVersion: v1, kind: List"
+            "write each object as a separate document after ---, or put the list under items of apiVersion: v1, \
+                     kind: List"
                 .into(),
     })
 }
@@ -189,13 +196,13 @@ fn unserved(api_version: &str, version: &str, kind: &str, release: KarpenterVers
     };
     Some((
         "apiVersion",
-        format!("Unsupported value: {value}: Karpenter {release} serves {element} as {all}"),
+        format!("Karpenter {release} serves {element} as {all}, not as {value}"),
         suggestion,
     ))
 }
 
 /// The end of the advice on an object of v1beta1.
-const OR_OLD_RELEASE: &str = ", or set --karpenter-version to what the cluster runs";
+const OR_OLD_RELEASE: &str = ", or set --karpenter-version to the release of the cluster";
 
 /// Adds to the advice on a NodePool of v1beta1 what v1 says of its fields.
 fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: KarpenterVersion) -> Fault {
@@ -218,7 +225,7 @@ fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: Karpen
     let after = FieldPath::of(&["spec", "disruption", "consolidateAfter"]);
     let is_required = TargetKarpenter::from(release).requires(&after.to_string(), ApiVersion::V1);
     if is_required && after.find(pool).is_none() {
-        // What the conversion writes: without it the policy is the one that had no delay.
+        // The conversion writes it: an absent value means the policy without a delay.
         fields.push(format!("{after}: write 0s"));
     }
     let advice = match advice.strip_suffix(OR_OLD_RELEASE) {
@@ -235,17 +242,19 @@ fn gone(kind: &str, release: KarpenterVersion) -> Fault {
     let suggestion = match kind {
         "Provisioner" => {
             let api_version = api_version_of("NodePool", release);
-            format!("write a NodePool of {api_version}: what is under spec belongs under spec.template.spec")
+            format!("write a NodePool of {api_version}, and move the fields of spec to spec.template.spec")
         }
-        "Machine" => "Karpenter creates NodeClaims instead, by itself: remove it".to_owned(),
+        "Machine" => "remove it. Karpenter creates NodeClaims instead, on its own".to_owned(),
         _ => {
             let mut forms = SERVED_KINDS.iter().filter(|served| served.kind == kind);
             let since = forms.next().map_or(release, ServedKind::since);
-            format!("it came with {since}: set --karpenter-version to what the cluster runs, or remove it")
+            format!(
+                "set --karpenter-version to the release of the cluster, at least {since}, or remove the object"
+            )
         }
     };
     let value = quoted(kind);
-    let message = format!("Unsupported value: {value}: Karpenter {release} serves no such kind");
+    let message = format!("Karpenter {release} does not serve the kind {value}");
     ("kind", message, suggestion)
 }
 
@@ -258,11 +267,11 @@ fn unknown(version: &str, kind: &str, release: KarpenterVersion) -> Fault {
     if let Some(NodeClassMismatch::Slip(class)) = NodeClassKind::mismatch(GROUP, kind) {
         return (
             "apiVersion",
-            format!("Invalid value: \"{GROUP}/{version}\": {kind} is not a kind of this group"),
+            format!("the group {GROUP} has no kind {kind}"),
             format!("write {}", class_version(class.group, release)),
         );
     }
-    let message = format!("Unsupported value: {value}: the group {GROUP} has no such kind");
+    let message = format!("the group {GROUP} has no kind {value}");
     let kinds = kinds(release);
     let suggestion = match nearest_within(SLIPS, kind, kinds.iter().copied()) {
         Some(meant) => {
@@ -277,7 +286,7 @@ fn unknown(version: &str, kind: &str, release: KarpenterVersion) -> Fault {
             let api_version = class_version("karpenter.k8s.aws", release);
             format!("write an EC2NodeClass of {api_version}")
         }
-        None => format!("the kinds are {}", kinds.join(", ")),
+        None => format!("use one of {}", kinds.join(", ")),
     };
     ("kind", message, suggestion)
 }
@@ -287,7 +296,7 @@ fn class_version(group: &str, release: KarpenterVersion) -> String {
     match group {
         "karpenter.k8s.aws" if release.has(KarpenterVersion::V1_STORED) => format!("{group}/v1"),
         "karpenter.k8s.aws" => format!("{group}/v1beta1"),
-        _ => format!("the version that the group {group} has"),
+        _ => format!("a version of the group {group}"),
     }
 }
 

@@ -34,9 +34,9 @@ pub struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum PolicyCommand {
-    /// Check policy files: every mistake with its line and column
+    /// Check policy files, and list every mistake with its line and column
     ///
-    /// Exits with 0 if there is no mistake, whatever notes there are; 1 if there is one, 2 if a file cannot be read.
+    /// Exit codes: 0 no mistakes (notes allowed), 1 mistakes, 2 could not read a file.
     #[command(
         after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
     )]
@@ -45,7 +45,7 @@ enum PolicyCommand {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
 
-        /// The installed NodePool definition, to report defaults that have no effect with it
+        /// The installed NodePool CRD, to report defaults that have no effect with it
         /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
         #[arg(long, value_name = "FILE")]
         crd: Option<PathBuf>,
@@ -54,12 +54,12 @@ enum PolicyCommand {
         #[arg(long, value_name = "TIME", value_parser = instant)]
         at: Option<Timestamp>,
     },
-    /// Run cases for a policy: objects, and what must be found in each
+    /// Test a policy with cases: objects and their expected findings
     ///
-    /// Exits with 0 if all pass, 1 if one fails, 2 if a file cannot be read or there is no case.
+    /// Exit codes: 0 all cases pass, 1 a case fails, 2 could not read a file, or found no case.
     #[command(after_help = "Examples:\n  poolgate policy test cases.yaml")]
     Test {
-        /// Files of kind PolicyTest, or folders that hold them
+        /// Files of kind PolicyTest, or folders that contain them
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
     },
@@ -87,7 +87,7 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     terminal::print(output)?;
     if let (PolicyCommand::Check { files, .. }, 0) = (&args.command, code) {
         let checked = counted(files.len(), "policy file");
-        terminal::remark(&format!("{checked} checked: no mistake found"));
+        terminal::remark(&format!("{checked} checked, no mistakes found"));
     }
     Ok(code.into())
 }
@@ -144,7 +144,7 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
             continue;
         };
         let what = match exemption.near_end(at) {
-            _ if ends <= at => format!("this exemption ended after {until} and has no effect: remove it"),
+            _ if ends <= at => format!("this exemption ended after {until} and has no effect. Remove it"),
             Some(end) => format!("this exemption ends after {until}, {end}"),
             None => continue,
         };
@@ -158,15 +158,15 @@ struct Definition(Vec<Value>);
 
 impl Definition {
     fn load(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).context("it cannot be opened")?;
-        let text = read_text(file).map_err(|error| anyhow!("it {error}"))?;
+        let file = File::open(path).context("the file cannot be opened")?;
+        let text = read_text(file).map_err(|error| anyhow!("the file {error}"))?;
         let mut found = Vec::new();
         for mut document in edit::values(&text) {
             found.extend(definition::among(&mut document).into_iter().map(Value::take));
         }
         ensure!(
             !found.is_empty(),
-            "it contains no CustomResourceDefinition of NodePools in the group karpenter.sh"
+            "the file contains no NodePool CRD of the group karpenter.sh"
         );
         Ok(Self(found))
     }
@@ -187,8 +187,8 @@ impl Definition {
                     ""
                 };
                 lines.push(format!(
-                    "defaults.{} has no effect on {}{when}: the installed definition writes {} before poolgate is \
-                     asked; `poolgate crd patch --policy FILE` puts {} there",
+                    "defaults.{} has no effect on {}{when}. The installed CRD writes {} before poolgate is called. \
+                     `poolgate crd patch --policy FILE` changes it to {}",
                     overruled.field, overruled.version, overruled.present, overruled.wanted
                 ));
             }

@@ -22,7 +22,7 @@ use crate::terminal;
 /// Without this text a file has no cases.
 const MARK: &str = "PolicyTest";
 
-/// What became of all cases.
+/// The results of all cases.
 #[derive(Debug, Default)]
 pub struct Results {
     pub output: String,
@@ -56,10 +56,7 @@ pub fn run(paths: &[PathBuf]) -> Results {
     }
     let Results { cases, failed, .. } = results;
     let _ = match (cases, failed) {
-        (0, _) => writeln!(
-            results.output,
-            "no case was found: a file of cases has kind: {MARK}"
-        ),
+        (0, _) => writeln!(results.output, "no cases found. A file of cases has kind: {MARK}"),
         (cases, 0) => writeln!(results.output, "{} passed", counted(cases, "case")),
         (cases, failed) => writeln!(results.output, "{failed} of {} failed", counted(cases, "case")),
     };
@@ -133,13 +130,13 @@ fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
     match <[Value; 1]>::try_from(objects) {
         Ok([object]) => Ok(object),
         Err(objects) => Err(format!(
-            "{name} holds {} objects: a case is about one",
+            "{name} contains {} objects, but a case needs exactly one",
             objects.len()
         )),
     }
 }
 
-/// What a case expects and is not found, and the errors that it does not expect.
+/// The expected findings that are missing, and the errors that are not expected.
 fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Vec<String> {
     let field = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = field("apiVersion").split_once('/').unwrap_or_default();

@@ -28,14 +28,14 @@ const INTRODUCTION: &str = "\
 
 Generated from the catalogue by `tests/generated-files --write`; not edited by hand.
 
-An **error** denies the object, a **warning** lets it through and says so, a **note** is shown by `poolgate lint` only.
-On an update, an error in a field that the update does not touch becomes a warning; a list counts as one field. A policy can
-give each rule another severity; see [policy.md](../policy.md).
+An **error** denies the object, a **warning** admits it and is shown to the user, a **note** is shown by `poolgate lint` only.
+On an update, an error in a field that the update does not change becomes a warning. A list counts as one field. A policy can
+give each rule another severity: see [policy.md](../policy.md).
 
 First come the rules for every field, then those for each part of the spec, then the bounds that only a policy sets
-(`policy-…`), then what shows only across objects, then what only `poolgate lint` sees: the text, and comments in it.
+(`policy-…`), then the rules across objects, then those of `poolgate lint` alone, on the text and its comments.
 Examples show only the fields that matter. Where an example has two documents, the first is the stored object and the second
-its update; of a rule across objects, both are there at once.
+its update. For a rule across objects, both exist.
 
 | rule | severity | what it requires |
 | --- | --- | --- |";

@@ -1,5 +1,5 @@
-//! A live cluster, as far as the commands on files ask one: which flags name it, and what is asked. How it is asked is up
-//! to the program: `poolgate` asks it, `poolgate-lint` has no network.
+//! A live cluster for the commands on files: the flags that name it, and the requests to it. The program answers the
+//! requests: `poolgate` calls the API server, `poolgate-lint` has no network.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::terminal;
 #[derive(Debug, Args)]
 pub struct KubeArgs {
     /// The kubeconfig of the cluster
-    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    /// [default: $KUBECONFIG, else ~/.kube/config, else the service account of the pod]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
-    /// The context of the kubeconfig [default: its current one]
+    /// The context of the kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
 }
@@ -37,7 +37,7 @@ impl KubeArgs {
         }
         match self.route().named() {
             Some(what) => Err(ClusterReadError(format!(
-                "{what} has no effect without --cluster: add --cluster, or leave out {what}"
+                "{what} has no effect without --cluster. Add --cluster, or remove {what}"
             ))),
             None => Ok(None),
         }
@@ -104,11 +104,11 @@ pub type Connect = fn(&KubeArgs) -> Result<Cluster, ClusterReadError>;
 /// The answer of a program that reads no cluster.
 pub(crate) fn files_only(_: &KubeArgs) -> Result<Cluster, ClusterReadError> {
     Err(ClusterReadError(
-        "--cluster: this program reads files only; `poolgate` reads clusters".into(),
+        "--cluster: poolgate-lint reads files only. Use poolgate".into(),
     ))
 }
 
-/// What is asked of a cluster.
+/// A request to a cluster.
 #[derive(Debug, Clone, Copy)]
 pub enum Request<'a> {
     /// The definition of NodePools; nothing if there is none.
@@ -135,7 +135,7 @@ pub enum Request<'a> {
     },
     /// The group of an API with its versions; nothing if it is not served.
     Group(&'a str),
-    /// Writes this object, whoever else has written its fields; hands over nothing.
+    /// Applies this object, and takes over its fields from other managers. Hands over nothing.
     Apply {
         /// The resource of its kind, such as `nodepools`.
         resource: &'a str,
@@ -166,7 +166,7 @@ impl Cluster {
         let definition = self.one(Request::Definition).unwrap_or_else(|error| {
             if named.source() != ReleaseSource::User {
                 terminal::remark(&format!(
-                    "the release that the cluster runs is not known, name it with --karpenter-version: {error}"
+                    "the Karpenter release of the cluster is unknown (set --karpenter-version): {error}"
                 ));
             }
             None

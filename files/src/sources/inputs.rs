@@ -210,7 +210,7 @@ impl Search<'_> {
         for entry in walk {
             let Some(left) = self.entries_left.checked_sub(1) else {
                 let why =
-                    format!("it contains more than {MAX_ENTRIES} files and directories: name a part of it");
+                    format!("it contains more than {MAX_ENTRIES} files and directories. Name a part of it");
                 return self.nowhere(directory, &why);
             };
             self.entries_left = left;

@@ -5,39 +5,49 @@ use std::path::Path;
 use poolgate_core::karpenter::GROUP;
 
 /// A language whose files are not manifests until they are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// The language of Terraform.
-    #[error(
-        "HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a YAML file, which \
-         kubernetes_manifest reads by yamldecode(file(\"pool.yaml\")) and kubectl_manifest by file or templatefile, and \
-         name that file here"
-    )]
     Hcl,
     /// A template that Terraform's `templatefile` renders.
-    #[error("a template of Terraform that was not rendered: lint what templatefile makes of it")]
     TerraformTemplate,
     /// A template with `{% … %}`, as Ansible renders it.
-    #[error("a template of Jinja that was not rendered: lint what is rendered from it")]
     JinjaTemplate,
     /// A template whose lines are comments to YAML, such as `#{{ if … }}`: all of its branches would be read.
-    #[error(
-        "a template that was not rendered, with lines such as `#{{{{ if … }}}}`: lint what is rendered from it"
-    )]
     CommentedTemplate,
     /// CUE.
-    #[error(
-        "CUE, and only YAML and JSON are read: pass what it prints, `cue export --out yaml FILE | poolgate lint -`"
-    )]
     Cue,
     /// Jsonnet, as Tanka uses it.
-    #[error(
-        "jsonnet, and only YAML and JSON are read: pass what it prints, `jsonnet FILE | poolgate lint -`"
-    )]
     Jsonnet,
 }
 
 impl Language {
+    /// What a file in it is: a noun.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hcl => "HCL (Terraform), not YAML or JSON",
+            Self::TerraformTemplate => "an unrendered Terraform template",
+            Self::JinjaTemplate => "an unrendered Jinja template",
+            Self::CommentedTemplate => "an unrendered template, with lines such as `#{{ if … }}`",
+            Self::Cue => "CUE, not YAML or JSON",
+            Self::Jsonnet => "jsonnet, not YAML or JSON",
+        }
+    }
+
+    /// What to check instead: an imperative.
+    pub const fn help(self) -> &'static str {
+        match self {
+            Self::Hcl => {
+                "keep the NodePool in a YAML file and check that file. kubernetes_manifest reads it with \
+                 yamldecode(file(\"pool.yaml\")), kubectl_manifest with file or templatefile"
+            }
+            Self::TerraformTemplate => "check the output of templatefile",
+            Self::JinjaTemplate | Self::CommentedTemplate => "check the rendered output",
+            Self::Cue => "check its output: `cue export --out yaml FILE | poolgate lint -`",
+            Self::Jsonnet => "check its output: `jsonnet FILE | poolgate lint -`",
+        }
+    }
+
     /// The language of a text about Karpenter: by the name of its file, or by the marks of a template.
     pub fn detect(name: &str, text: &str) -> Option<Self> {
         if !text.contains(GROUP) {

@@ -11,4 +11,4 @@ mod read;
 pub(crate) use inputs::{Excluded, Input, Source, find, folders};
 pub(crate) use patches::{Patches, Whole};
 pub use read::read_bytes;
-pub(crate) use read::{handle, read_text, stdout_handle};
+pub(crate) use read::{ReadError, handle, read_text, stdout_handle};

@@ -8,6 +8,7 @@ use poolgate_core::manifest::Limits;
 use same_file::Handle;
 
 use super::language::Language;
+use crate::terminal;
 
 /// Why there is no text.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +23,7 @@ pub enum ReadError {
         limit: usize,
     },
     /// It is not text.
-    #[error("is not UTF-8: the byte at offset {offset} belongs to no character")]
+    #[error("is not UTF-8: the byte at offset {offset} is invalid")]
     NotUtf8 {
         /// The first byte at fault, from 0.
         offset: usize,
@@ -31,11 +32,11 @@ pub enum ReadError {
     #[error("{0}")]
     Held(String),
     /// Text that generates a manifest but is not one.
-    #[error("is {0}")]
+    #[error("is {}. {}", .0.name(), terminal::capitalised(.0.help()))]
     Foreign(Language),
 }
 
-/// More than most files have: a text that fits is read at once, and one more read finds its end.
+/// More than most files have: a text that fits is read immediately, and one more read finds its end.
 const USUAL: usize = 8 << 10;
 
 /// Reads all of `input` as text: no more than a manifest may have.

@@ -225,7 +225,7 @@ mod tests {
         };
         let text = lost(&changed(|data| drop(data.insert(LEDGER.into(), "{".into()))));
         assert!(
-            text.starts_with("data[\"ledger.json\"]: the ledger cannot be read: EOF while parsing"),
+            text.starts_with("data[\"ledger.json\"]: the ledger cannot be parsed: EOF while parsing"),
             "{text}"
         );
         let text = lost(&changed(|data| drop(data.remove(LEDGER))));
@@ -245,6 +245,6 @@ mod tests {
         let text = parse_for(&newer, Some("general"))
             .expect_err("an error")
             .to_string();
-        assert!(text.contains("run one release everywhere"), "{text}");
+        assert!(text.contains("Run one release everywhere"), "{text}");
     }
 }

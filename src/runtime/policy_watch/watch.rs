@@ -346,8 +346,8 @@ mod tests {
             error.to_string().lines().collect::<Vec<_>>(),
             [
                 "2 mistakes in the policy".to_owned(),
-                format!("{path}:3:14: \"warm\" is not allowed here; did you mean warn?"),
-                format!("{path}:4:1: there is no field \"bound\"; did you mean bounds?"),
+                format!("{path}:3:14: \"warm\" is not allowed here. Did you mean warn?"),
+                format!("{path}:4:1: there is no field \"bound\". Did you mean bounds?"),
             ]
         );
     }

@@ -165,7 +165,7 @@ fn a_pod_that_must_not_be_disrupted_is_named_for_as_long_as_that_lasts() {
         ..Cluster::drifted()
     };
     with("true").expect(&[
-        "pod shop/web has the annotation karpenter.sh/do-not-disrupt: \"true\", which holds until it ends. If it may be \
+        "pod shop/web has the annotation karpenter.sh/do-not-disrupt: \"true\", which applies until the pod ends. If it may be \
          moved: kubectl annotate pod --namespace=shop web karpenter.sh/do-not-disrupt-",
         UNBOUNDED,
     ]);
@@ -201,7 +201,7 @@ fn a_budget_of_pods_is_named_if_it_allows_none_of_them_to_be_evicted() {
     changed["metadata"]["generation"] = json!(2);
     changed["status"]["observedGeneration"] = json!(1);
     with(&[changed]).expect(&[
-        "PodDisruptionBudget shop/web is new or was changed, and its status does not show it yet; it covers pod shop/web",
+        "the status of PodDisruptionBudget shop/web is not up to date yet, and it covers pod shop/web",
         UNBOUNDED,
     ]);
     // A pod that is not ready may go, if the budget says so.
@@ -222,22 +222,22 @@ fn a_budget_that_is_closed_says_until_when() {
         cluster
     };
     with(json!([{"nodes": "100%"}, {"nodes": "0"}])).expect(&[
-        "spec.disruption.budgets[1] of NodePool general allows no node to be disrupted for Drifted at any time. Change",
+        "spec.disruption.budgets[1] of NodePool general allows no disruption for Drifted at any time. Change",
     ]);
     with(json!([{"nodes": "0", "schedule": "0 9 * * *", "duration": "8h"}])).expect(&[
-        "spec.disruption.budgets[0] of NodePool general allows no node to be disrupted for Drifted now, until 2026-11-23T17:00:00Z",
+        "spec.disruption.budgets[0] of NodePool general allows no disruption for Drifted now, until 2026-11-23T17:00:00Z",
     ]);
     with(json!([{"nodes": "0", "reasons": ["Empty"]}])).expect(&[]);
     with(json!([{"nodes": "0", "schedule": "0 0 * * sat-sun", "duration": "1h"}]))
-        .expect(&["Karpenter cannot read the schedule of spec.disruption.budgets[0] of NodePool general"]);
+        .expect(&["Karpenter cannot parse the schedule of spec.disruption.budgets[0] of NodePool general"]);
     let mut used = with(json!([{"nodes": "1"}]));
     used.expect(&[]);
     used.node["status"]["conditions"][0]["status"] = json!("False");
     used.node["status"]["conditions"][0]["reason"] = json!("KubeletDown");
     used.expect(&[
-        "Karpenter has not tried to repair it. Karpenter repairs nodes only with its gate NodeRepair, which is off by \
-         default. To replace it now: kubectl delete nodeclaim a --wait=false",
-        "spec.disruption.budgets[0] of NodePool general allows 1 of 1 nodes at once for Drifted, and 1 are on their way out or not ready",
+        "Karpenter has not tried to repair the node. Karpenter repairs nodes only with the feature gate NodeRepair, which is \
+         off by default. To replace it now: kubectl delete nodeclaim a --wait=false",
+        "spec.disruption.budgets[0] of NodePool general allows 1 of 1 nodes simultaneously for Drifted, but 1 are on their way out or not ready",
     ]);
     let (wanted, _) = used.said();
     assert_eq!(wanted[0], "unhealthy (Ready is False: KubeletDown)");
@@ -254,7 +254,7 @@ fn annotations_of_the_node_keep_it_and_those_of_poolgate_say_what_it_waits_for()
     cluster.node["metadata"]["labels"]["poolgate.dev/held"] = json!("true");
     cluster.pool["spec"]["limits"] = json!({"nodes": "1"});
     cluster.expect(&[
-        "poolgate holds it (label poolgate.dev/held), because there is no place for a replacement: limits.nodes of NodePool \
+        "poolgate holds the node (label poolgate.dev/held), because there is no room for a replacement: limits.nodes of NodePool \
          general is 1 (Hard), 1 NodeClaim. To give the pool room: kubectl patch nodepool general",
     ]);
     // Without a hold, e.g. because no reconciler runs.
@@ -264,7 +264,7 @@ fn annotations_of_the_node_keep_it_and_those_of_poolgate_say_what_it_waits_for()
         .as_object_mut()
         .expect("labels")
         .remove("poolgate.dev/held");
-    cluster.expect(&["there is no place for a replacement, unless its pods fit on other nodes"]);
+    cluster.expect(&["there is no room for a replacement, unless the pods of the node fit on other nodes"]);
 }
 
 #[test]
@@ -290,12 +290,14 @@ fn consolidation_waits_as_the_pool_says() {
     };
     let mut fresh = empty(json!({"consolidateAfter": "2h"}));
     fresh.expect(&[
-        "its pods changed less than 2h ago, which is spec.disruption.consolidateAfter of NodePool general, until \
+        "its pods changed less than 2h ago (spec.disruption.consolidateAfter of NodePool general), until \
          2026-11-23T13:00:00Z",
     ]);
     fresh.claim["status"]["lastPodEventTime"] = json!("2026-11-23T11:59:00Z");
-    fresh.expect(&["its pods changed less than 2h ago, which is spec.disruption.consolidateAfter of NodePool general, until \
-         2026-11-23T13:59:00Z"]);
+    fresh.expect(&[
+        "its pods changed less than 2h ago (spec.disruption.consolidateAfter of NodePool general), until \
+         2026-11-23T13:59:00Z",
+    ]);
     empty(json!({"consolidateAfter": "1h"})).expect(&[]);
     empty(json!({"consolidateAfter": "Never"}))
         .expect(&["NodePool general has spec.disruption.consolidateAfter: Never"]);
@@ -366,6 +368,6 @@ fn of_a_pool_only_events_that_are_about_the_reason_are_reported_and_each_once() 
 fn an_expired_node_that_is_not_deleted_says_that_karpenter_should_have() {
     let mut cluster = Cluster::drifted();
     cluster.claim["spec"]["expireAfter"] = json!("1h");
-    cluster.expect(&["Karpenter deletes expired nodes at once"]);
+    cluster.expect(&["Karpenter deletes expired nodes immediately"]);
     assert_eq!(cluster.said().0[0], "expired since 2026-11-23T11:00:00Z");
 }

@@ -119,7 +119,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     }
     let unserved = lint(plane.kubeconfig(), "");
     let unknown = format!(
-        "whether node classes of kind KWOKNodeClass exist is not known: {} does not serve this kind of karpenter.kwok.sh",
+        "NodePools are not checked against node classes of kind KWOKNodeClass: {} does not serve this kind of karpenter.kwok.sh",
         server(&plane)
     );
     assert!(unserved.stderr.contains(&unknown), "{unserved:?}");
@@ -205,9 +205,9 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     );
     let checked = lint(&reader, "");
     assert_eq!(checked.status.code(), Some(1), "{checked:?}");
-    let unknown = "the release that the cluster runs is not known";
+    let unknown = "the Karpenter release of the cluster is unknown";
     assert!(checked.stderr.starts_with(unknown), "{checked:?}");
-    let classes = "whether node classes of kind KWOKNodeClass exist is not known: ";
+    let classes = "NodePools are not checked against node classes of kind KWOKNodeClass: ";
     assert!(checked.stderr.contains(classes), "{checked:?}");
     let needed = "you need the verb list on kwoknodeclasses.karpenter.kwok.sh";
     assert!(checked.stderr.contains(needed), "{checked:?}");

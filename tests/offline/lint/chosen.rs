@@ -210,18 +210,15 @@ fn other_languages_are_named_and_what_to_give_instead() {
     assert_eq!(
         lines,
         [
-            "main.tf:1:1: error[file-unreadable] is HCL (Terraform), and only YAML and JSON are read: keep the NodePool in a \
-             YAML file, which kubernetes_manifest reads by yamldecode(file(\"pool.yaml\")) and kubectl_manifest by file or \
-             templatefile, and name that file here",
-            "pool.libsonnet:1:1: error[file-unreadable] is jsonnet, and only YAML and JSON are read: pass what it prints, \
-             `jsonnet FILE | poolgate lint -`",
+            "main.tf:1:1: error[file-unreadable]: main.tf is HCL (Terraform), not YAML or JSON",
+            "pool.libsonnet:1:1: error[file-unreadable]: pool.libsonnet is jsonnet, not YAML or JSON",
         ]
     );
     for command in ["default", "budgets"] {
         let said = crate::support::program::run_in(directory.path(), &[command, "main.tf"], "");
         assert_eq!(said.status.code(), Some(2), "{said:?}");
         assert!(
-            said.stderr.contains("is HCL (Terraform), and only YAML"),
+            said.stderr.contains("is HCL (Terraform), not YAML or JSON"),
             "{said:?}"
         );
     }

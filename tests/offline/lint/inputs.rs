@@ -163,8 +163,8 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_reported() {
         ["latin.yaml", "missing.yaml", "wrong.yaml"]
     );
     for reported in [
-        "latin.yaml:1:1: error[file-unreadable] is not UTF-8",
-        "missing.yaml:1:1: error[file-unreadable] cannot be read: No such file",
+        "latin.yaml:1:1: error[file-unreadable]: latin.yaml is not UTF-8",
+        "missing.yaml:1:1: error[file-unreadable]: missing.yaml cannot be read: No such file",
     ] {
         assert!(outcome.stdout.contains(reported), "{outcome:?}");
     }
@@ -300,7 +300,7 @@ fn a_patch_of_a_kustomization_is_checked_for_what_it_says_and_not_for_what_it_la
     assert!(rules("loose").contains(&"field-required".to_owned()));
     let outcome = lint_in(directory.path(), &["prod"], "");
     assert!(
-        outcome.stderr.contains("1 patch checked by itself"),
+        outcome.stderr.contains("1 patch checked on its own"),
         "{}",
         outcome.stderr
     );
@@ -309,7 +309,7 @@ fn a_patch_of_a_kustomization_is_checked_for_what_it_says_and_not_for_what_it_la
     fs::write(directory.path().join("prod/patches/weight.yaml"), two).expect("a file");
     let outcome = lint_in(directory.path(), &["prod"], "");
     assert!(
-        outcome.stderr.contains("2 patches checked by themselves"),
+        outcome.stderr.contains("2 patches checked on their own"),
         "{}",
         outcome.stderr
     );

@@ -20,7 +20,7 @@ fn a_value_that_an_alias_brings_is_left_and_reported_and_the_rest_is_fixed() {
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("nodes: 5", "nodes: \"5\""));
     assert!(outcome.stderr.contains("; 1 place fixed"), "{outcome:?}");
-    let reported = "a.yaml:9:23: not fixed: this value comes from an alias: change it where it is written\n";
+    let reported = "a.yaml:9:23: not fixed: the value comes from an alias. Change it where it is defined\n";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
@@ -47,7 +47,7 @@ fn a_value_that_aliases_take_elsewhere_is_left_and_reported_and_the_rest_is_fixe
     let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, text.replace("memory: 100 Gi", "memory: 100Gi"));
-    let reported = "not fixed: other fields use this value through aliases: change it by hand\n";
+    let reported = "not fixed: other fields use this value through aliases. Change it by hand\n";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 
@@ -75,7 +75,7 @@ fn no_fix_is_offered_for_a_block_or_for_a_tag_that_it_contradicts() {
         .replace("duration: &d 1d", "duration: &d 24h")
         .replace("!!str 100 Gi", "!!str 100Gi");
     assert_eq!(fixed, expected);
-    let why = "not fixed: there is a tag or a block text here: change it by hand\n";
+    let why = "not fixed: a tag or a block scalar is here. Change it by hand\n";
     assert_eq!(outcome.stderr.matches(why).count(), 4, "{outcome:?}");
 }
 

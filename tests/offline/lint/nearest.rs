@@ -134,7 +134,7 @@ fn defaults_are_those_of_the_nearest_policy() {
     };
     let outcome = default(&[]);
     assert!(outcome.stdout.contains("consolidateAfter: 7m\n"), "{outcome:?}");
-    assert_eq!(outcome.stderr, "defaults of the policy .poolgate.yaml\n");
+    assert_eq!(outcome.stderr, "using the defaults of policy .poolgate.yaml\n");
     let outcome = default(&["--isolated"]);
     assert!(outcome.stdout.contains("consolidateAfter: 0s\n"), "{outcome:?}");
 }
@@ -193,8 +193,7 @@ fn an_exemption_that_mistypes_a_pool_with_its_findings_is_pointed_out_and_no_oth
         let arguments = [&["--policy", "policy.yaml", "a.yaml"], arguments].concat();
         lint_in(directory.path(), &arguments, "").stderr
     };
-    let line = "policy.yaml: exemptions[0] names the pool frozn, and none of the pools that were checked has this name: did you \
-                mean frozen?\n";
+    let line = "policy.yaml: exemptions[0] names the pool frozn, but no checked pool has this name. Did you mean frozen?\n";
     assert!(said("frozn", &["frozen"], &[]).ends_with(line));
     assert!(said("'other-*', frozn", &["web", "frozen"], &[]).ends_with(line));
     for (pools, names) in [

@@ -70,7 +70,7 @@ fn a_list_at_the_root_is_an_error_if_objects_of_karpenter_stand_in_it() {
     assert!(
         outcome
             .stdout
-            .starts_with("pool.yaml:1:3: error[manifest-kind] [0]: Invalid value"),
+            .starts_with("pool.yaml:1:3: error[manifest-kind]: kubectl rejects a list"),
         "{outcome:?}"
     );
     let patch =
@@ -87,7 +87,9 @@ fn each_version_is_checked_by_the_release_that_is_named() {
         (&beta(), "1.1", true),
     ] {
         let outcome = checked_for(release, text);
-        let unserved = outcome.stdout.contains("apiVersion: Unsupported value");
+        let unserved = outcome
+            .stdout
+            .contains("serves NodePool as karpenter.sh/v1, not as ");
         assert_eq!(unserved, denied, "{release}: {outcome:?}");
         assert_eq!(
             outcome.status.code(),

@@ -48,14 +48,11 @@ fn variables_are_one_note_and_no_error() {
     let lines: Vec<&str> = outcome.stdout.lines().collect();
     assert_eq!(lines.len(), 1, "{outcome:?}");
     assert!(
-        lines[0].starts_with("pool.yaml:4:9: info[manifest-variable] NodePool \"${")
-            && lines[0].contains("\": metadata.name: "),
+        lines[0].starts_with("pool.yaml:4:9: note[manifest-variable]: NodePool \"${")
+            && lines[0].contains("\": values that depend on "),
         "{outcome:?}"
     );
-    assert!(
-        lines[0].contains("and 13 more; give their values with --envsubst FILE, or check"),
-        "{outcome:?}"
-    );
+    assert!(lines[0].contains("and 13 more are not checked"), "{outcome:?}");
 }
 
 #[test]
@@ -76,11 +73,8 @@ fn placeholders_of_other_programs_are_one_note_and_no_error() {
         let outcome = concise(&text);
         assert_eq!(outcome.status.code(), Some(0), "{text}{outcome:?}");
         assert_eq!(outcome.stdout.lines().count(), 1, "{text}{outcome:?}");
-        assert!(outcome.stdout.contains("info[manifest-variable]"), "{outcome:?}");
-        assert!(
-            outcome.stdout.contains("check what that program writes"),
-            "{outcome:?}"
-        );
+        assert!(outcome.stdout.contains("note[manifest-variable]"), "{outcome:?}");
+        assert!(outcome.stdout.contains("values that depend on "), "{outcome:?}");
     }
 }
 
@@ -187,7 +181,11 @@ fn files_say_what_variables_stand_for_and_the_last_one_counts() {
         "{both:?}"
     );
     let prod = lint(&["prod.env"]);
-    assert!(prod.stdout.contains("not checked: \"${arches}\";"), "{prod:?}");
+    assert!(
+        prod.stdout
+            .contains("values that depend on \"${arches}\" are not checked"),
+        "{prod:?}"
+    );
     for (file, reported) in [
         ("wrong.env", "wrong.env: line 1: write NAME=VALUE"),
         ("no.env", "no.env cannot be read"),
@@ -219,6 +217,6 @@ fn nothing_writes_where_a_variable_stands() {
     fs::write(directory.path().join("a.yaml"), &bare).expect("a file");
     let outcome = program::run_in(directory.path(), &["default", "--write", "a.yaml"], "");
     assert_eq!(file(), bare);
-    let reported = "a.yaml:1:1: left as it is: it contains variables that another program fills in";
+    let reported = "a.yaml:1:1: not changed: it contains variables that another program fills in";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }

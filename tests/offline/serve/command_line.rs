@@ -89,7 +89,7 @@ fn a_required_policy_with_mistakes_ends_the_start_and_tells_them_all() {
     };
     let (code, said) = start(&[]);
     assert_eq!(code, Some(2));
-    assert!(said.starts_with("error: there is no policy file /"), "{said}");
+    assert!(said.starts_with("error: policy file /"), "{said}");
     std::fs::write(&path, "kind: Policy\nenforcement: warm\n").expect("written");
     let (code, said) = start(&[("POOLGATE_POLICY_REQUIRED", "true")]);
     assert_eq!(code, Some(2));
@@ -98,8 +98,8 @@ fn a_required_policy_with_mistakes_ends_the_start_and_tells_them_all() {
         said.lines().collect::<Vec<_>>(),
         [
             "error: 2 mistakes in the policy".to_owned(),
-            format!("{path}:1:1: apiVersion is missing; add apiVersion: poolgate.dev/v1alpha1"),
-            format!("{path}:2:14: \"warm\" is not allowed here; did you mean warn?"),
+            format!("{path}:1:1: apiVersion is missing. Add apiVersion: poolgate.dev/v1alpha1"),
+            format!("{path}:2:14: \"warm\" is not allowed here. Did you mean warn?"),
         ]
     );
 }

@@ -57,7 +57,9 @@ fn byte_order_marks_are_taken_where_files_were_joined() {
     assert_eq!(at, text.rfind('c').unwrap());
     assert_eq!(
         problems("a: 1\n\u{feff}b: 2\n"),
-        ["2:1 a byte order mark is inside the document: two files were joined here; put `---` between them"]
+        [
+            "2:1 a byte order mark is inside the document, as if two files were joined. Put `---` between the files"
+        ]
     );
 }
 
@@ -99,7 +101,7 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
     for (text, expected) in [
         (
             "a: 'x\nb: 1\n",
-            "2:1 a quoted text is not closed, or continues with less indentation: look for a missing quote above (see 1:4)",
+            "2:1 a quoted string is not closed, or continues with less indentation. Look for a missing quote above (see 1:4)",
         ),
         (
             "a: [1, 2\nb: 3\n",
@@ -107,17 +109,23 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: b: c\n",
-            "1:5 a second `: ` on one line, or a key at the wrong indentation: quote a text that contains `: `",
+            "1:5 this is a second `: ` on one line, or a key at the wrong indentation. Quote a string that contains `: `",
         ),
-        ("a: @x\n", "1:4 a text cannot begin with `@`: quote it"),
-        ("a: %10\n", "1:4 a text cannot begin with `%`: quote it"),
+        (
+            "a: @x\n",
+            "1:4 an unquoted string cannot begin with `@`. Quote it",
+        ),
+        (
+            "a: %10\n",
+            "1:4 an unquoted string cannot begin with `%`. Quote it",
+        ),
         (
             "a:\n\tb: 1\n",
-            "2:1 there is a tab where YAML allows only spaces: indent with spaces",
+            "2:1 YAML allows only spaces here, not a tab. Indent with spaces",
         ),
         (
             "\ta: 1\n",
-            "1:2 there is a tab where YAML allows only spaces: indent with spaces",
+            "1:2 YAML allows only spaces here, not a tab. Indent with spaces",
         ),
         (
             "a: x\u{7}\n",
@@ -125,31 +133,31 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
         ),
         (
             "a: \"\\q\"\n",
-            "1:4 unknown escape in double quotes: write `\\\\` for a backslash, or use single quotes",
+            "1:4 this escape in double quotes is unknown. Write `\\\\` for a backslash, or use single quotes",
         ),
         (
             "a: {{ .Values.a }}-b\n",
-            "1:19 this looks like a template that was not rendered: lint the output of `helm template` instead",
+            "1:19 this looks like an unrendered template. Check the output of `helm template` instead",
         ),
         (
             "a: {{ .Values.a }}\n",
-            "1:5 this looks like a template that was not rendered: lint the output of `helm template` instead",
+            "1:5 this looks like an unrendered template. Check the output of `helm template` instead",
         ),
         (
             "{{- if .Values.a }}\na: 1\n{{- end }}\n",
-            "1:3 this looks like a template that was not rendered: lint the output of `helm template` instead",
+            "1:3 this looks like an unrendered template. Check the output of `helm template` instead",
         ),
         (
             "a: *.example.com\n",
-            "1:4 there is no anchor named \".example.com\" above; quote the value if it should begin with `*`",
+            "1:4 there is no anchor named \".example.com\" above. Quote the value if it should begin with `*`",
         ),
         (
             "a: .inf\n",
-            "1:4 infinity and \"not a number\" cannot be written in JSON: kubectl rejects the file; quote it if it should be text",
+            "1:4 JSON has no infinity and no \"not a number\". Quote it if it should be a string. The file is rejected by kubectl",
         ),
         (
             "a: !!int x\n",
-            "1:10 \"x\" is not a valid !!int: kubectl rejects the file",
+            "1:10 \"x\" is not a valid !!int. The file is rejected by kubectl",
         ),
     ] {
         let found = problems(text);
@@ -185,7 +193,7 @@ fn equal_keys_are_found_after_they_are_resolved() {
     assert_eq!(
         problems("a: 1\nb: 2\na: 3\n"),
         [
-            "3:1 the key \"a\" is already set: kubectl keeps the last value, kustomize rejects the file (see 1:1)"
+            "3:1 the key \"a\" is already set. The last value counts for kubectl, and kustomize rejects the file (see 1:1)"
         ]
     );
     assert_eq!(one("a: 1\na: 3\n").into_value(), json!({"a": 3}));
@@ -195,7 +203,7 @@ fn equal_keys_are_found_after_they_are_resolved() {
     assert!(duplicates.iter().all(|text| text.ends_with("(see 1:1)")));
     assert_eq!(
         problems("spec:\n  yes: 1\n"),
-        ["2:3 this key is not text to kubectl and becomes \"true\": quote it"]
+        ["2:3 this key is not a string, and kubectl converts it to \"true\". Quote it"]
     );
     let document = one("1: a\n");
     assert_eq!(document.problems()[0].kind.severity(), Severity::Warning);
@@ -206,19 +214,19 @@ fn keys_that_cannot_be_are_rejected() {
     for (text, expected) in [
         (
             "~: 1\n",
-            "1:1 a key must not be null or empty: kubectl rejects the file",
+            "1:1 a key must not be null or empty. The file is rejected by kubectl",
         ),
         (
             "null: 1\n",
-            "1:1 a key must not be null or empty: kubectl rejects the file",
+            "1:1 a key must not be null or empty. The file is rejected by kubectl",
         ),
         (
             "? [a]\n: 1\n",
-            "1:3 a key must be text, not a list or a mapping: kubectl rejects the file",
+            "1:3 a key must be a string, not a list or a mapping. The file is rejected by kubectl",
         ),
         (
             "18446744073709551615: 1\n",
-            "1:1 a number of this size cannot be a key: kubectl rejects the file; quote it",
+            "1:1 a number of this size cannot be a key. Quote it. The file is rejected by kubectl",
         ),
     ] {
         assert_eq!(problems(text), [expected], "{text:?}");
@@ -235,7 +243,7 @@ fn merges_are_applied_where_they_stand() {
     assert_eq!(
         problems(below),
         [
-            "4:3 `<<` replaces the value of \"b\": kubectl uses the later one, kustomize the explicit one; put `<<` first"
+            "4:3 `<<` replaces the value of \"b\". Put `<<` first. The later value counts for kubectl, the explicit one for kustomize"
         ]
     );
     assert_eq!(problems(&below.replace("b: 3", "b: 2")), [] as [String; 0]);

@@ -194,7 +194,7 @@ pub struct Stopped {
 
 /// More victims than a ledger may hold: terminate some first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("{0} victims are more than the {MAX_VICTIMS} that a ledger holds")]
+#[error("{0} victims are more than {MAX_VICTIMS}")]
 pub struct TooManyVictims(pub usize);
 
 impl Termination {

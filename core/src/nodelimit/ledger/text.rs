@@ -17,13 +17,13 @@ pub(crate) const MAX_TEXT: usize = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UnreadableLedger {
     /// It is longer than [`MAX_TEXT`]; it is not parsed.
-    #[error("the ledger is {0} bytes long, more than the {MAX_TEXT} that are read")]
+    #[error("the ledger has {0} bytes, more than {MAX_TEXT}")]
     TooLong(usize),
     /// Not JSON, or not that of a ledger: what is wrong, and where.
-    #[error("the ledger cannot be read: {0}")]
+    #[error("the ledger cannot be parsed: {0}")]
     Malformed(String),
     /// Written by a later release.
-    #[error("the ledger has version {0}, this release reads up to {VERSION}: run one release everywhere")]
+    #[error("the ledger has version {0}, but this release reads up to {VERSION}. Run one release everywhere")]
     Newer(u64),
     /// A reservation for no call.
     #[error("the ledger has a reservation for 0 calls")]
@@ -32,7 +32,7 @@ pub enum UnreadableLedger {
     #[error("the ledger has {0} reservations, more than {MAX_RESERVATIONS}")]
     TooManyReservations(usize),
     /// More victims than a ledger can have.
-    #[error("in `termination` of the ledger {0}")]
+    #[error("in `termination` of the ledger: {0}")]
     TooManyVictims(#[from] TooManyVictims),
 }
 

@@ -24,7 +24,7 @@ pub enum UnusableUid {
     #[error("the uid is longer than {MAX_UID} bytes")]
     TooLong,
     /// A character that a UID cannot have.
-    #[error("the uid holds {0:?}")]
+    #[error("the uid contains {0:?}")]
     Character(char),
 }
 

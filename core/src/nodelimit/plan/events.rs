@@ -11,8 +11,8 @@ use crate::budget::Reason;
 use crate::diagnostic::counted;
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 
-/// Why nothing is terminated, and what to do about it.
-const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims; the component `terminate` gives it \
+/// Why no node is terminated, and what to do about it.
+const NO_RIGHT: &str = "poolgate has no right to terminate NodeClaims. The component `terminate` grants it \
                         (Helm: reconciler.terminate=true)";
 
 /// How many names a message lists.
@@ -85,7 +85,7 @@ pub fn decide(
         ),
         (Topic::Reached, reached(situation)),
     ];
-    // Between choosing victims and deleting them there is nothing new to report, and nothing is over either.
+    // Between choosing victims and deleting them nothing is new, and nothing is over.
     let is_under_way = situation.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
     let above = (!(terminates(situation) && is_under_way))
         .then(|| (Topic::Exceeded, exceeded(situation, termination)));
@@ -151,7 +151,7 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
         .then(|| oldest_drain(situation))
         .flatten();
     let message = format!(
-        "Node limit reached: {taken} {}; pods that need another node wait{}",
+        "Node limit reached: {taken} {}. Pods that need another node wait{}",
         of_limit(limit.nodes, limit.mode),
         drain
             .map(|(drain, others)| draining(drain, others))
@@ -173,7 +173,7 @@ fn draining(drain: &ClaimState<'_>, others: usize) -> String {
         0 => String::new(),
         others => format!(", as do {others} more"),
     };
-    format!("; {node}, draining{since}, holds its place until it is gone{more}")
+    format!(". {node}, draining{since}, counts until it is gone{more}")
 }
 
 /// The claim that has been deleted for longest, and how many others there are.
@@ -200,12 +200,12 @@ fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<
     } else if !situation.settings.rights.may_terminate() {
         let what = format!("forbidden {excess} {}", limit.nodes);
         (
-            format!("none is terminated, though over-limit is terminate: {NO_RIGHT}"),
+            format!("none is terminated although over-limit is terminate: {NO_RIGHT}"),
             what,
         )
     } else if termination.chosen.is_empty() {
         let settle = situation.settings.settle.as_secs();
-        let then = format!("the cheapest are terminated once all has been steady for {settle} s");
+        let then = format!("the cheapest are terminated after {settle} s without a change");
         (then, "settling".to_owned())
     } else {
         let names = names(&termination.chosen);
@@ -230,7 +230,7 @@ fn listed(mut names: Vec<&str>) -> String {
     }
 }
 
-/// What to report of nodes that must be replaced although the pool is full.
+/// The reports on nodes that must be replaced although the pool is full.
 fn replacement_topics(
     situation: &Situation<'_>,
     decided: &Replacements<'_>,
@@ -265,7 +265,7 @@ fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
         reason,
         ..
     } = replacement;
-    let then = "and the pool is full: it is terminated first and then replaced";
+    let then = "but the pool is at its limit, so poolgate deletes it first";
     let message = match reason {
         ReplacedFor::Unhealthy => {
             let bound = bound(situation, uid);
@@ -273,12 +273,9 @@ fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
             let denied = if situation.pool.leaves_limit_to_poolgate {
                 ""
             } else {
-                "; until it is gone, Karpenter asks for its place and is denied"
+                ". Until it is gone, Karpenter's requests for a replacement are denied"
             };
-            format!(
-                "Karpenter wants to repair node {node} (NodeClaim {claim}), {then}; it is drained for at most \
-                 {bound}{denied}"
-            )
+            format!("node {node} (NodeClaim {claim}) needs repair, {then} (drain limited to {bound}){denied}")
         }
         ReplacedFor::Drifted => format!("node {node} (NodeClaim {claim}) has drifted, {then}"),
     };
@@ -301,7 +298,7 @@ fn replacement_blocked(decided: &Replacements<'_>) -> Option<News> {
     let nodes: Vec<&str> = nodes.map(|node| &*node.name).collect();
     let (count, nodes) = (nodes.len(), listed(nodes));
     let message =
-        format!("Karpenter wants to repair node {nodes}, and no replacement may be created: {obstacle}");
+        format!("Karpenter wants to repair node {nodes}, but no replacement may be created: {obstacle}");
     let what = format!("{obstacle} {count}");
     (count > 0).then(|| News::new(EventReason::ReplacementBlocked, message, what))
 }
@@ -314,8 +311,8 @@ fn refused(why: &str) -> News {
 fn dropped(ended: &Ended) -> News {
     let node = &ended.node;
     let message = format!(
-        "node {node} is not replaced: Karpenter has not asked to repair it for a minute. It has recovered, or too many \
-         nodes of the pool are broken (event NodeRepairBlocked), or a budget is closed"
+        "node {node} is not replaced: Karpenter has not tried to repair it for a minute. The node has recovered, too many \
+         nodes of the pool are broken (event NodeRepairBlocked), or a budget blocks the repair"
     );
     News::new(EventReason::ReplacementDropped, message, node.to_string())
 }
@@ -323,8 +320,8 @@ fn dropped(ended: &Ended) -> News {
 fn stopped(ended: &Ended) -> News {
     let node = &ended.node;
     let message = format!(
-        "no new node was initialized within 15 minutes after {node} was gone: no other node of this pool is terminated \
-         to be replaced until spec.template changes or NodeClassReady becomes true again"
+        "no new node was initialized within 15 minutes after {node} was gone. poolgate replaces no other node of this pool \
+         until spec.template changes or NodeClassReady becomes true again"
     );
     News::new(EventReason::ReplacementStopped, message, node.to_string())
 }

@@ -12,7 +12,7 @@ pub fn causes(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let budgets = match &known.pool.budgets {
         Ok(budgets) => budgets,
         Err(unreadable) => {
-            let text = format!("Karpenter cannot read {}: {}", unreadable.path, unreadable.why);
+            let text = format!("Karpenter cannot parse {}: {}", unreadable.path, unreadable.why);
             return vec![Cause::new(Kind::BudgetUnreadable, text)];
         }
     };
@@ -44,11 +44,11 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
             Cause::new(
                 Kind::BudgetUnreadable,
                 format!(
-                    "Karpenter cannot read the schedule of {}, and then allows no disruption at all",
+                    "Karpenter cannot parse the schedule of {}, so it allows no disruption",
                     name(budget)
                 ),
             )
-            .change("poolgate lint --cluster says what is wrong with it"),
+            .change("poolgate lint --cluster shows the mistake"),
         ),
         Allowance::Limited { nodes: 0, budget } => {
             let (when, until) = match budgets.next_change(reason, all, seen.now) {
@@ -56,17 +56,16 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
                 Change::NotBefore(_) => ("now", None),
                 Change::Never => ("at any time", None),
             };
-            let text = format!(
-                "{} allows no node to be disrupted for {word} {when}",
-                name(budget)
-            );
-            Some(Cause::new(Kind::BudgetClosed, text).until(until).change(
-                "Change its nodes, reasons or schedule to let nodes go; poolgate budgets --cluster shows the effect",
-            ))
+            let text = format!("{} allows no disruption for {word} {when}", name(budget));
+            Some(
+                Cause::new(Kind::BudgetClosed, text).until(until).change(
+                    "Change its nodes, reasons or schedule. poolgate budgets --cluster shows the effect",
+                ),
+            )
         }
         Allowance::Limited { nodes, budget } if consumed >= nodes => {
             let text = format!(
-                "{} allows {nodes} of {all} nodes at once for {word}, and {consumed} are on their way out or not ready",
+                "{} allows {nodes} of {all} nodes simultaneously for {word}, but {consumed} are on their way out or not ready",
                 name(budget),
             );
             Some(Cause::new(Kind::BudgetUsedUp, text))

@@ -63,11 +63,11 @@ pub struct Cause {
     pub kind: Kind,
     /// A sentence without its full stop.
     pub text: String,
-    /// When it passes by itself, if that is known.
+    /// When it passes on its own, if that is known.
     pub until: Option<Timestamp>,
     /// What to change, or the command that does it.
     pub change: Option<String>,
-    /// What is the same in the text about other nodes, by which they are told together.
+    /// The part of the text that other nodes share, by which they are reported together.
     #[serde(skip)]
     pub shared: String,
 }

@@ -16,10 +16,10 @@ const PASSING_TAINTS: [&str; 2] = [
     "node.cloudprovider.kubernetes.io/uninitialized",
 ];
 
-/// What the taints of the Node Readiness Controller begin with.
+/// The prefix of the taints of the Node Readiness Controller.
 const READINESS: &str = "readiness.k8s.io/";
 
-/// What keeps a node for which this is wanted, the nearest first. If nothing is wanted, what keeps it from consolidation.
+/// The causes that keep a node which is wanted gone, the nearest first; else the causes that keep it from consolidation.
 pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     let is = |goal: Goal| wanted.iter().any(|one| one.goal == goal);
     if is(Goal::Deleted) {
@@ -31,7 +31,7 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     if seen.state.conditions.rebooting {
         return vec![Cause::new(
             Kind::Rebooting,
-            "it is being rebooted: this passes by itself",
+            "the node is being rebooted, which passes on its own",
         )];
     }
     let reasons = wanted::reasons(wanted);
@@ -47,22 +47,25 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     causes
 }
 
-/// Karpenter deletes what has expired at once, whatever budgets and annotations say.
+/// Karpenter deletes expired nodes immediately, whatever budgets and annotations say.
 fn silent() -> Cause {
     Cause::new(
         Kind::KarpenterSilent,
-        "Karpenter deletes expired nodes at once, whatever budgets and annotations say, and has not deleted this one",
+        "Karpenter deletes expired nodes immediately, whatever budgets and annotations say, but has not deleted this one",
     )
-    .change("Look whether Karpenter runs, and into its log")
+    .change("Check that Karpenter runs, and read its log")
 }
 
-/// That Karpenter has not tried to repair a node that is not ready: nothing else may keep it, and it stays all the same.
+/// Karpenter has not tried to repair a node that is not ready: it may stay although nothing else keeps it.
 fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
     if wanted::is_known_to_be_broken(seen) || !seen.state.conditions.initialized {
         return None;
     }
     let gate = seen.pool.map_or(GateState::Unknown, |known| known.details.repair);
-    let text = format!("Karpenter has not tried to repair it. {}", repaired_if(gate));
+    let text = format!(
+        "Karpenter has not tried to repair the node. {}",
+        repaired_if(gate)
+    );
     Some(Cause::new(Kind::NotRepaired, text).change(to_replace_now(&seen.state.name)))
 }
 
@@ -84,20 +87,20 @@ fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
             .flat_map(|node: &Node| node.taints.iter())
     };
     let waits_for = |what: &str, taint: &Taint, change: &str| {
-        let text = "it is not initialized, because a taint is still on it that Karpenter waits for";
+        let text = "the node is not initialized, because Karpenter waits for the removal of a taint";
         Cause::new(Kind::NotInitialized, text)
-            .here(&format!(": the {what} {}:{}", taint.key, taint.effect.as_str()))
+            .here(&format!(" ({what} {}:{})", taint.key, taint.effect.as_str()))
             .change(change)
     };
     Some(if let Some(taint) = taints().find(is_startup) {
-        let change = "Look whether the agent that removes it runs on the node";
+        let change = "Check that the agent that removes it runs on the node";
         waits_for("startup taint", taint, change)
     } else if let Some(taint) = taints().find(is_passing) {
-        waits_for("taint", taint, "Look what removes it, and whether that runs")
+        waits_for("taint", taint, "Check that the controller that removes it runs")
     } else {
         Cause::new(
             Kind::NotInitialized,
-            "it is not initialized: Karpenter disrupts only nodes that are ready with all that they ask for",
+            "the node is not initialized, and Karpenter disrupts only nodes that are ready with all requested resources",
         )
     })
 }

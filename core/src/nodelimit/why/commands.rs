@@ -1,4 +1,4 @@
-//! What to type so that a node goes.
+//! Commands that make a node go.
 
 use super::known_pool::KnownPool;
 use crate::api::NODE_LIMIT_ANNOTATION;
@@ -34,12 +34,14 @@ pub fn to_replace_now(claim: &str) -> String {
 pub const fn repaired_if(gate: GateState) -> &'static str {
     match gate {
         GateState::On => {
-            "Karpenter repairs such a node only when the toleration of its provider for the condition is over"
+            "Karpenter repairs such a node only after the provider's toleration for the condition has passed"
         }
-        GateState::Off => "Karpenter repairs no nodes here: the policy says that its gate NodeRepair is off",
+        GateState::Off => {
+            "Karpenter repairs no nodes, because the policy declares that the feature gate NodeRepair is off"
+        }
         GateState::Unknown => {
-            "Karpenter repairs nodes only with its gate NodeRepair, which is off by default"
+            "Karpenter repairs nodes only with the feature gate NodeRepair, which is off by default"
         }
-        GateState::Fixed => "It is not known whether this provider repairs nodes",
+        GateState::Fixed => "Whether this provider repairs nodes is unknown",
     }
 }

@@ -11,7 +11,7 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let name = &known.pool.name;
     if known.pool.is_static {
         let text = format!(
-            "NodePool {name} is static: Karpenter keeps its spec.replicas nodes and consolidates none"
+            "NodePool {name} is static, so Karpenter keeps its spec.replicas nodes and consolidates none"
         );
         return Some(Cause::new(Kind::ConsolidationDisabled, text));
     }
@@ -20,7 +20,7 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         let text = format!("NodePool {name} has spec.disruption.consolidateAfter: Never");
         return Some(
             Cause::new(Kind::ConsolidationDisabled, text)
-                .change("With a duration such as 5m, empty and underused nodes go"),
+                .change("With a duration such as 5m, Karpenter removes empty and underused nodes"),
         );
     };
     let initialized = seen.details.initialized.as_ref().filter(|one| one.is_true());
@@ -31,7 +31,7 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let end = unchanged_since.checked_add(length).ok();
     if let Some(end) = end.filter(|&end| seen.now < end) {
         let text = format!(
-            "its pods changed less than {after} ago, which is spec.disruption.consolidateAfter of NodePool {name}"
+            "its pods changed less than {after} ago (spec.disruption.consolidateAfter of NodePool {name})"
         );
         return Some(Cause::new(Kind::ConsolidateAfter, text).until(Some(end)));
     }

@@ -1,20 +1,20 @@
-//! What a report needs of NodeClaims and NodePools, and a plan does not.
+//! The fields of NodeClaims and NodePools that a report needs, and a plan does not.
 
 use jiff::Timestamp;
 
 use crate::nodelimit::plan::Taint;
 use crate::policy::GateState;
 
-/// What only a report needs of a NodeClaim.
+/// The fields of a NodeClaim that only a report needs.
 #[derive(Debug, Clone, Default)]
 pub struct Details {
     /// `status.nodeName`.
     pub node_name: Option<Box<str>>,
-    /// `status.lastPodEventTime`: when a pod came to the node or went last.
+    /// `status.lastPodEventTime`: when a pod last came to the node or left it.
     pub last_pod_event: Option<Timestamp>,
     /// `spec.startupTaints`.
     pub startup_taints: Vec<Taint>,
-    /// When its drain ends, whatever still runs.
+    /// When its drain ends, even if pods still run.
     pub deadline: Option<Timestamp>,
     /// `Initialized`.
     pub initialized: Option<Condition>,
@@ -26,7 +26,7 @@ pub struct Details {
     pub volumes_detached: Option<Condition>,
 }
 
-/// What only a report needs of a NodePool.
+/// The fields of a NodePool that only a report needs.
 #[derive(Debug, Clone)]
 pub struct PoolDetails {
     /// `spec.disruption.consolidateAfter`.
@@ -35,7 +35,7 @@ pub struct PoolDetails {
     pub class_ready: Option<Condition>,
     /// `Ready`.
     pub ready: Option<Condition>,
-    /// What is known of Karpenter's gate `NodeRepair` where the pool is.
+    /// The state of Karpenter's gate `NodeRepair` in the cluster, as far as it is known.
     pub repair: GateState,
 }
 

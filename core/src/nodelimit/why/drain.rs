@@ -1,19 +1,19 @@
-//! What keeps a node that was deleted.
+//! The causes that keep a deleted node.
 
 use super::{Cause, Condition, Kind, Seen, pods};
 use crate::nodelimit::plan::PodOnNode;
 
-/// What its drain waits for.
+/// The causes that hold up its drain.
 pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if seen.state.conditions.instance_terminating {
         return vec![Cause::new(
             Kind::InstanceTerminating,
-            "it is drained, and the provider is terminating its machine",
+            "the node is drained, and the provider is terminating its machine",
         )];
     }
     let waited_for = seen.pods.unwrap_or_default().iter();
     let waited_for: Vec<&PodOnNode> = waited_for.filter(|pod| pod.is_drained()).collect();
-    // After the deadline Karpenter deletes pods whatever else is said.
+    // After the deadline Karpenter deletes all pods.
     let deadline = seen.details.deadline;
     let kept = pods::causes(&waited_for, seen.budgets, seen.now).into_iter();
     let mut causes: Vec<Cause> = kept
@@ -35,7 +35,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if let Some(last) = ends.iter().max() {
         let cause = Cause::new(
             Kind::PodsEnding,
-            format!("pods on it that were asked to end ({}) have time to", ends.len()),
+            format!("terminating pods on the node ({}) have time to end", ends.len()),
         );
         causes.push(cause.until(Some(*last)));
     }
@@ -46,7 +46,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
         causes.push(
             Cause::new(
                 Kind::VolumesAttached,
-                "it is drained, and volumes are still attached to it",
+                "the node is drained, but volumes are still attached to it",
             )
             .until(deadline)
             .change("kubectl get volumeattachments shows them"),

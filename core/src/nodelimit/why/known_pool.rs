@@ -9,7 +9,7 @@ use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
 pub struct KnownPool<'s> {
     /// The NodePool, as a plan sees it.
     pub pool: Pool,
-    /// What else a report needs of it.
+    /// Further fields for a report.
     pub details: PoolDetails,
     /// Its NodeClaims; `None` if they could not be read.
     pub claims: Option<Vec<ClaimState<'s>>>,
@@ -23,7 +23,7 @@ pub struct KnownPool<'s> {
 }
 
 impl<'s> KnownPool<'s> {
-    /// What is known of a pool. `claims` have no nodes if those could not be read.
+    /// The state of a pool. `claims` have no nodes if nodes could not be read.
     pub fn new(
         (pool, details): (Pool, PoolDetails),
         claims: Option<Vec<ClaimState<'s>>>,
@@ -72,7 +72,7 @@ impl<'s> KnownPool<'s> {
     /// How many claims were admitted and do not exist yet.
     pub fn outstanding(&self) -> Option<usize> {
         let ledger = self.ledger.as_ref()?;
-        // What the lost one held is not known.
+        // The content of a lost ledger is unknown.
         let is_whole = ledger.identity.is_none() || ledger.is_open();
         self.counts
             .as_ref()

@@ -25,17 +25,17 @@ pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
         causes.push(unbounded(
             seen,
             if reasons.contains(&Reason::Unhealthy) {
-                "so Karpenter does not begin while pods on it must not be moved, unless the provider's policy for this repair \
-                 bounds the drain"
+                "so Karpenter does not begin while these pods block the drain, unless the provider's repair policy bounds \
+                 the drain"
             } else {
-                "so Karpenter does not begin while pods on it must not be moved"
+                "so Karpenter does not begin while these pods block the drain"
             },
         ));
     }
     causes
 }
 
-/// What keeps Karpenter from moving these pods.
+/// The causes that keep Karpenter from moving these pods.
 pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Cause> {
     let annotated = pods
         .iter()
@@ -45,7 +45,7 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
     let mut kept: BTreeMap<(&NamespacedName, Option<&NamespacedName>), Kept<'_>> = BTreeMap::new();
     for &pod in pods.iter().filter(|pod| is_evicted(pod, now)) {
         let (budget, other) = match pod.eviction(budgets) {
-            // Karpenter asks no more than whether each allows an eviction.
+            // Karpenter only checks whether each budget allows an eviction.
             Eviction::Counted(budget) if budget.allowed().is_none_or(|allowed| allowed == 0) => {
                 (budget, None)
             }
@@ -68,7 +68,7 @@ fn is_evicted(pod: &PodOnNode, now: Timestamp) -> bool {
 fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
     let value = pod.pod.do_not_disrupt.map(|wish| wish.to_string());
     let (ends, until) = match protection {
-        Protection::WhileItRuns => (", which holds until it ends", None),
+        Protection::WhileItRuns => (", which applies until the pod ends", None),
         Protection::Until(end) => ("", Some(end)),
     };
     let NamespacedName { namespace, name } = &pod.name;
@@ -106,7 +106,7 @@ impl<'s> Kept<'s> {
         let (budget, pods) = (self.budget, named(&self.pods));
         if let Some(other) = self.other {
             let text = format!(
-                "PodDisruptionBudgets {} and {} both select {pods}, and then no eviction is possible",
+                "PodDisruptionBudgets {} and {} both select {pods}, so no eviction is possible",
                 budget.name, other.name
             );
             return Cause::new(Kind::SeveralPodDisruptionBudgets, text)
@@ -114,10 +114,10 @@ impl<'s> Kept<'s> {
         }
         if budget.allowed().is_none() {
             let text = format!(
-                "PodDisruptionBudget {} is new or was changed, and its status does not show it yet",
+                "the status of PodDisruptionBudget {} is not up to date yet",
                 budget.name
             );
-            return Cause::new(Kind::PodDisruptionBudget, text).here(&format!("; it covers {pods}"));
+            return Cause::new(Kind::PodDisruptionBudget, text).here(&format!(", and it covers {pods}"));
         }
         Cause::new(
             Kind::PodDisruptionBudget,
@@ -128,8 +128,8 @@ impl<'s> Kept<'s> {
         )
         .here(&format!(", and covers {pods}"))
         .change(
-            "Give its workload another healthy pod, or change the budget's minAvailable or maxUnavailable so that it allows \
-             an eviction",
+            "Add a healthy pod to its workload, or change minAvailable or maxUnavailable of the budget so that it allows an \
+             eviction",
         )
     }
 }
@@ -152,7 +152,7 @@ pub fn unbounded(seen: &Seen<'_>, consequence: &str) -> Cause {
         ),
     )
     .change(
-        "A spec.template.spec.terminationGracePeriod of the NodePool is for NodeClaims that are created from then on, and \
-         makes those that exist drift",
+        "A new spec.template.spec.terminationGracePeriod of the NodePool applies to new NodeClaims, and makes the existing \
+         ones drift",
     )
 }

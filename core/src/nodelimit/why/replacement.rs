@@ -8,36 +8,36 @@ use crate::nodelimit::plan::ClaimState;
 
 /// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {
-    let holds = format!("poolgate holds it (label {HELD_LABEL})");
+    let holds = format!("poolgate holds the node (label {HELD_LABEL})");
     let cause = |text: String| Cause::new(Kind::HeldByPoolgate, text);
     let known = seen.pool.and_then(|known| Some((known, described(known)?)));
     let Some((known, described)) = known else {
         return cause(format!(
-            "{holds}; its NodePool is not known to have a limit, so the reconciler should let it go"
+            "{holds}, but its NodePool has no known limit, so the reconciler should unhold it"
         ));
     };
     match known.free() {
         Some(0) => to_give_room(
             cause(format!(
-                "{holds}, because there is no place for a replacement: {described}{}",
+                "{holds}, because there is no room for a replacement: {described}{}",
                 turn(known)
             )),
             known,
         ),
         None => cause(format!(
-            "{holds}; how many places are free is not known: {described}"
+            "{holds}, and the number of free places is unknown: {described}"
         )),
         Some(_) if seen.state.marks().keep => cause(format!(
-            "{holds} although there is room, because somebody has set {KEEP_MARK} on it: {described}"
+            "{holds} although there is room, because {KEEP_MARK} is set on it: {described}"
         ))
         .change(format!("To let it go, remove {KEEP_MARK} from the node")),
         Some(_) if known.has_no_leader => cause(format!(
-            "{holds} although there is room, and no reconciler is the leader to let it go: {described}"
+            "{holds} although there is room, because no reconciler is leading: {described}"
         ))
-        .change("To let all nodes go: poolgate reconcile --unhold-all"),
+        .change("To unhold all nodes: poolgate reconcile --unhold-all"),
         Some(free) => cause(format!(
-            "{holds} although there is room: {described}. No more nodes may go at once than there are free places \
-             ({free}), none while a pod waits for the pool, and all when there has been room enough for two minutes"
+            "{holds} although there is room: {described}. poolgate unholds at most as many nodes as there are free places \
+             ({free}), none while a pod waits for the pool, and all after two minutes with enough room"
         )),
     }
 }
@@ -53,7 +53,7 @@ pub fn full(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let cause = Cause::new(
         Kind::PoolFull,
         format!(
-            "there is no place for a replacement, unless its pods fit on other nodes: {}{}",
+            "there is no room for a replacement, unless the pods of the node fit on other nodes: {}{}",
             described(known)?,
             turn(known)
         ),
@@ -80,7 +80,7 @@ pub fn not_ready(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         .filter_map(|(kind, what, condition)| Some((kind, what, condition.as_ref()?)));
     let (kind, what, condition) = given.find(|(_, _, condition)| !condition.is_true())?;
     let text = format!(
-        "condition {what} of NodePool {name} is {} ({}), and then Karpenter launches no replacement for its nodes",
+        "condition {what} of NodePool {name} is {} ({}), so Karpenter launches no replacement for its nodes",
         condition.status, condition.reason
     );
     Some(Cause::new(kind, text).change(format!("kubectl describe nodepool {name} shows its message")))
@@ -92,7 +92,7 @@ fn described(known: &KnownPool<'_>) -> Option<String> {
     let claims = known.claims.as_ref();
     let claims = claims.map(|claims| format!(", {}", counted(claims.len(), "NodeClaim")));
     let admitted = known.outstanding().filter(|&count| count > 0);
-    let admitted = admitted.map(|count| format!(" and {count} admitted and not created yet"));
+    let admitted = admitted.map(|count| format!(" and {count} admitted but not created yet"));
     Some(format!(
         "limits.nodes of NodePool {} is {} ({}){}{}",
         known.pool.name,
@@ -110,7 +110,7 @@ fn turn(known: &KnownPool<'_>) -> String {
         .as_ref()
         .and_then(|ledger| ledger.replacement.as_ref());
     if let Some(replaced) = replaced {
-        return format!(". It is the turn of {}, which is being replaced", replaced.node);
+        return format!(". {} is being replaced first", replaced.node);
     }
     let is_open = |claim: &&ClaimState<'_>| {
         let marks = claim.node.map(|node| node.marks);
@@ -122,8 +122,10 @@ fn turn(known: &KnownPool<'_>) -> String {
     let leaving = claims().filter(|claim| claim.deleted.is_some()).count();
     match (&*open, leaving) {
         ([], 0) => String::new(),
-        ([], leaving) => format!(". Its place comes when one of those on their way out ({leaving}) is gone"),
-        (open, _) => format!(". It is the turn of {}", open.join(", ")),
+        ([], leaving) => {
+            format!(". There is room when one of the terminating NodeClaims ({leaving}) is gone")
+        }
+        (open, _) => format!(". {} may go first", open.join(", ")),
     }
 }
 

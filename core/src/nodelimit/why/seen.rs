@@ -1,4 +1,4 @@
-//! What is known of a node.
+//! A node as far as it is known.
 
 use jiff::Timestamp;
 
@@ -6,14 +6,14 @@ use super::details::{Condition, Details};
 use super::known_pool::KnownPool;
 use crate::nodelimit::plan::{ClaimState, PodDisruptionBudget, PodOnNode};
 
-/// What is known of a NodeClaim, its node, and what is on it.
+/// A NodeClaim, its node and its pods, as far as they are known.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'s> {
     /// The time by the wall clock.
     pub now: Timestamp,
     /// The claim, as a plan sees it.
     pub state: &'s ClaimState<'s>,
-    /// What else a report needs of it.
+    /// Further fields for a report.
     pub details: &'s Details,
     /// The condition `Ready` of its node.
     pub ready: Option<&'s Condition>,

@@ -14,7 +14,7 @@ pub struct Wanted {
     pub goal: Goal,
     /// Since when, if that is known.
     pub since: Option<Timestamp>,
-    /// What else is known of it.
+    /// Further details.
     pub details: Option<String>,
 }
 

@@ -97,7 +97,7 @@ fn what_was_probably_meant_is_suggested() {
             "Gadget",
             "1.6",
             "kind",
-            "the kinds are NodePool, NodeClaim",
+            "use one of NodePool, NodeClaim",
         ),
     ] {
         assert_suggests(api_version, kind, release, Some((field, suggestion)));
@@ -105,7 +105,7 @@ fn what_was_probably_meant_is_suggested() {
     let provisioner = json!({"apiVersion": "karpenter.sh/v1alpha5", "kind": "Provisioner"});
     let (field, suggestion) = suggested(&provisioner, "1.15").expect("a fault");
     assert!(
-        field == "kind" && suggestion.starts_with("write a NodePool of karpenter.sh/v1:"),
+        field == "kind" && suggestion.starts_with("write a NodePool of karpenter.sh/v1, "),
         "{suggestion}"
     );
 }
@@ -167,7 +167,7 @@ fn a_pool_of_v1beta1_is_told_which_of_its_fields_to_convert() {
         "expireAfter: move it to spec.template.spec.expireAfter",
         "consolidationPolicy: write WhenEmptyOrUnderutilized",
         "consolidateAfter: write 0s",
-        "), or set --karpenter-version to what the cluster runs",
+        "), or set --karpenter-version to the release of the cluster",
     ] {
         assert!(advice.contains(named), "{named}: {advice}");
     }

@@ -84,7 +84,7 @@ async fn every_page_of_pods_and_budgets_is_read() {
     let budgets = |carts| vec![budget("mail", &of("mail"), 1), budget("cart", &of("cart"), carts)];
     assert_eq!(obstacle(pods(), budgets(2)).await, None);
     let expected =
-        "PodDisruptionBudget shop/cart selects 2 of the node's pods and allows 1 to be evicted".to_owned();
+        "PodDisruptionBudget shop/cart selects 2 of the node's pods but allows 1 evictions".to_owned();
     assert_eq!(obstacle(pods(), budgets(1)).await, Some(expected));
     assert_eq!(obstacle(vec![], vec![]).await, None);
 }
@@ -114,7 +114,7 @@ async fn budgets_without_a_status_of_their_spec_allow_nothing() {
     let mut new = budget("new", &json!({}), 1);
     new["status"] = json!({});
     let found = obstacle(vec![pod("a", "cart")], vec![new]).await;
-    let expected = "PodDisruptionBudget shop/new is new or was changed, and its status does not show it yet";
+    let expected = "the status of PodDisruptionBudget shop/new is not up to date yet";
     assert_eq!(found.as_deref(), Some(expected));
 }
 
@@ -136,7 +136,7 @@ async fn a_pod_that_is_not_ready_goes_if_its_budget_lets_it() {
 async fn pods_are_read_with_their_owners_and_annotations() {
     let bare = Some("no controller owns pod shop/a, so nothing would start it on another node");
     let wished = Some("pod shop/a has the annotation karpenter.sh/do-not-disrupt");
-    let tight = Some("PodDisruptionBudget shop/none selects 1 of the node's pods and allows 0 to be evicted");
+    let tight = Some("PodDisruptionBudget shop/none selects 1 of the node's pods but allows 0 evictions");
     let annotated = |value: &str| json!({"karpenter.sh/do-not-disrupt": value});
     for (field, value, expected) in [
         ("ownerReferences", json!(null), bare),
@@ -169,8 +169,7 @@ async fn no_more_is_read_than_the_result_depends_on() {
         budget("b", &json!({}), 1),
         unreadable(),
     ];
-    let expected =
-        "PodDisruptionBudgets shop/a and shop/b both select pod shop/a, which therefore cannot be evicted";
+    let expected = "PodDisruptionBudgets shop/a and shop/b both select pod shop/a, so it cannot be evicted";
     assert_eq!(
         obstacle(vec![pod("a", "cart")], budgets).await.as_deref(),
         Some(expected)

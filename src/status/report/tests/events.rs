@@ -34,7 +34,7 @@ fn an_event_about_a_limit_is_reported_while_its_numbers_are_those_of_the_present
             "{limit}"
         );
     }
-    let reached = "Node limit reached: 3 of 3 nodes (mode Hard); pods that need another node wait";
+    let reached = "Node limit reached: 3 of 3 nodes (mode Hard). Pods that need another node wait";
     for (limit, is_so) in [("3", true), ("10", false), ("2", false)] {
         assert_eq!(
             is_reported(&told(limit, "NodeLimitReached", reached)),
@@ -80,7 +80,7 @@ fn an_event_about_a_replacement_is_reported_while_there_is_something_to_replace(
 
     for (name, is_so) in [("node-a", true), ("node-x", false)] {
         let dropped =
-            format!("node {name} is not replaced: Karpenter has not asked to repair it for a minute");
+            format!("node {name} is not replaced: Karpenter has not tried to repair it for a minute");
         assert_eq!(
             is_reported(&told("3", "ReplacementDropped", &dropped)),
             is_so,

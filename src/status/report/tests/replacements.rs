@@ -216,15 +216,15 @@ fn a_node_of_a_full_pool_that_is_not_ready_is_named_with_what_replaces_it() {
     for (policy, repair) in [
         (
             "",
-            "Karpenter repairs nodes only with its gate NodeRepair, which is off by default",
+            "Karpenter repairs nodes only with the feature gate NodeRepair, which is off by default",
         ),
         (
             "cluster: {featureGates: {NodeRepair: false}}\n",
-            "Karpenter repairs no nodes here: the policy says that its gate NodeRepair is off",
+            "Karpenter repairs no nodes, because the policy declares that the feature gate NodeRepair is off",
         ),
         (
             "cluster: {featureGates: {NodeRepair: true}}\n",
-            "Karpenter repairs such a node only when the toleration of its provider for the condition is over",
+            "Karpenter repairs such a node only after the provider's toleration for the condition has passed",
         ),
     ] {
         assert_eq!(

@@ -37,7 +37,7 @@ fn a_pod_that_tolerates_the_end_is_not_waited_for() {
 fn pods_that_end_have_their_time_and_those_that_never_will_are_not_waited_for() {
     let mut cluster = deleted();
     cluster.pods[0]["metadata"]["deletionTimestamp"] = json!("2026-11-23T12:00:30Z");
-    cluster.expect(&["pods on it that were asked to end (1) have time to, until 2026-11-23T12:00:30Z"]);
+    cluster.expect(&["terminating pods on the node (1) have time to end, until 2026-11-23T12:00:30Z"]);
     cluster.pods[0]["metadata"]["deletionTimestamp"] = json!("2026-11-23T11:58:00Z");
     cluster.expect(&[]);
 }
@@ -46,7 +46,7 @@ fn pods_that_end_have_their_time_and_those_that_never_will_are_not_waited_for() 
 fn what_comes_after_the_pods_is_said() {
     let mut cluster = deleted();
     cluster.claim["status"]["conditions"] = json!([condition("Drained", ""), {"type": "VolumesDetached", "status": "Unknown", "reason": "Awaiting"}]);
-    cluster.expect(&["it is drained, and volumes are still attached to it"]);
+    cluster.expect(&["the node is drained, but volumes are still attached to it"]);
     cluster.claim["status"]["conditions"] = json!([condition("InstanceTerminating", "")]);
-    cluster.expect(&["it is drained, and the provider is terminating its machine"]);
+    cluster.expect(&["the node is drained, and the provider is terminating its machine"]);
 }

@@ -15,24 +15,24 @@ fn held(limit: &str) -> Cluster {
 #[test]
 fn a_held_node_of_a_pool_with_room_is_not_said_to_wait_for_room() {
     held("1").expect(&[
-        "poolgate holds it (label poolgate.dev/held), because there is no place for a replacement: limits.nodes of NodePool \
+        "poolgate holds the node (label poolgate.dev/held), because there is no room for a replacement: limits.nodes of NodePool \
          general is 1 (Hard), 1 NodeClaim. To give the pool room: ",
     ]);
-    let begin = "poolgate holds it (label poolgate.dev/held) although there is room";
+    let begin = "poolgate holds the node (label poolgate.dev/held) although there is room";
     let numbers = "limits.nodes of NodePool general is 10 (Hard), 1 NodeClaim.";
     held("10").expect(&[&format!(
-        "{begin}: {numbers} No more nodes may go at once than there are free places (9), none while a pod waits"
+        "{begin}: {numbers} poolgate unholds at most as many nodes as there are free places (9), none while a pod waits"
     )]);
     let mut orphaned = held("10");
     orphaned.leads = false;
     orphaned.expect(&[&format!(
-        "{begin}, and no reconciler is the leader to let it go: {numbers} To let all nodes go: poolgate reconcile \
+        "{begin}, because no reconciler is leading: {numbers} To unhold all nodes: poolgate reconcile \
          --unhold-all"
     )]);
     let mut kept = held("10");
     kept.node["metadata"]["labels"]["poolgate.dev/keep"] = json!("");
     kept.expect(&[&format!(
-        "{begin}, because somebody has set poolgate.dev/keep on it: {numbers} To let it go, remove poolgate.dev/keep"
+        "{begin}, because poolgate.dev/keep is set on it: {numbers} To let it go, remove poolgate.dev/keep"
     )]);
 }
 
@@ -55,8 +55,8 @@ fn a_node_that_is_not_ready_says_that_karpenter_may_never_repair_it() {
     cluster.node["status"]["conditions"][0]["status"] = json!("Unknown");
     let delete = "To replace it now: kubectl delete nodeclaim a --wait=false";
     cluster.expect(&[&format!(
-        "Karpenter has not tried to repair it. Karpenter repairs nodes only with its gate NodeRepair, which is off by \
-         default. {delete}"
+        "Karpenter has not tried to repair the node. Karpenter repairs nodes only with the feature gate NodeRepair, which is \
+         off by default. {delete}"
     )]);
     // Karpenter has tried.
     let conditions = cluster.claim["status"]["conditions"].as_array_mut();
@@ -70,17 +70,18 @@ fn a_node_that_is_not_ready_says_that_karpenter_may_never_repair_it() {
 fn a_node_that_is_not_initialized_names_the_taint_that_karpenter_waits_for() {
     let mut cluster = Cluster::new();
     cluster.claim["status"]["conditions"] = json!([]);
-    cluster.expect(&["it is not initialized: Karpenter disrupts only nodes that are ready with all"]);
+    cluster
+        .expect(&["the node is not initialized, and Karpenter disrupts only nodes that are ready with all"]);
     let taint = |key: &str, effect: &str| json!({"key": key, "effect": effect});
-    let waits = "it is not initialized, because a taint is still on it that Karpenter waits for: the";
+    let waits = "the node is not initialized, because Karpenter waits for the removal of a taint";
     cluster.node["spec"] =
         json!({"taints": [taint("dedicated", "NoSchedule"), taint("readiness.k8s.io/cni", "NoSchedule")]});
-    cluster.expect(&[&format!("{waits} taint readiness.k8s.io/cni:NoSchedule. ")]);
+    cluster.expect(&[&format!("{waits} (taint readiness.k8s.io/cni:NoSchedule). ")]);
     cluster.claim["spec"]["startupTaints"] = json!([taint("dedicated", "NoExecute")]);
-    cluster.expect(&[&format!("{waits} taint readiness.k8s.io/cni:NoSchedule. ")]);
+    cluster.expect(&[&format!("{waits} (taint readiness.k8s.io/cni:NoSchedule). ")]);
     cluster.claim["spec"]["startupTaints"] = json!([taint("dedicated", "NoSchedule")]);
     cluster.expect(&[&format!(
-        "{waits} startup taint dedicated:NoSchedule. Look whether the agent that removes it runs on the node"
+        "{waits} (startup taint dedicated:NoSchedule). Check that the agent that removes it runs on the node"
     )]);
 }
 

@@ -140,7 +140,7 @@ fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
     });
     assert!(
         message
-            .starts_with("1 node above the limit of 1; none is terminated, though over-limit is terminate:"),
+            .starts_with("1 node above the limit of 1; none is terminated although over-limit is terminate:"),
         "{message}"
     );
     fleet.wait_until_held("general", &["node-a"]);

@@ -46,30 +46,30 @@ fn a_ledger_that_was_edited_by_hand_names_the_place() {
         .map(error)
         .join("\n"),
         @r"
-    the ledger cannot be read: EOF while parsing a value at line 1 column 0
-    the ledger cannot be read: invalid length 0, expected struct Version with 1 element at line 1 column 2
-    the ledger cannot be read: EOF while parsing an object at line 4 column 1
-    the ledger cannot be read: missing field `version` at line 1 column 28
-    the ledger has version 2, this release reads up to 1: run one release everywhere
-    the ledger cannot be read: missing field `reservations` at line 1 column 39
-    the ledger cannot be read: missing field `seen` at line 1 column 31
-    the ledger cannot be read: invalid value: integer `-7`, expected u64 at line 1 column 22
-    the ledger cannot be read: invalid type: sequence, expected a map at line 1 column 37
+    the ledger cannot be parsed: EOF while parsing a value at line 1 column 0
+    the ledger cannot be parsed: invalid length 0, expected struct Version with 1 element at line 1 column 2
+    the ledger cannot be parsed: EOF while parsing an object at line 4 column 1
+    the ledger cannot be parsed: missing field `version` at line 1 column 28
+    the ledger has version 2, but this release reads up to 1. Run one release everywhere
+    the ledger cannot be parsed: missing field `reservations` at line 1 column 39
+    the ledger cannot be parsed: missing field `seen` at line 1 column 31
+    the ledger cannot be parsed: invalid value: integer `-7`, expected u64 at line 1 column 22
+    the ledger cannot be parsed: invalid type: sequence, expected a map at line 1 column 37
     the ledger has a reservation for 0 calls
-    the ledger cannot be read: the uid holds ' ' at line 1 column 43
-    the ledger cannot be read: invalid value: integer `4294967296`, expected u32 at line 1 column 67
-    the ledger cannot be read: unknown variant `hard`, expected `Hard` or `Soft` at line 1 column 72
-    the ledger cannot be read: missing field `poolVersion` at line 1 column 73
-    the ledger cannot be read: invalid type: integer `5`, expected struct LimitInForce at line 1 column 49
-    the ledger cannot be read: invalid type: null, expected struct LimitInForce at line 1 column 52
-    the ledger cannot be read: invalid type: null, expected a boolean at line 1 column 53
-    the ledger cannot be read: invalid type: null, expected struct DenialRecord at line 1 column 53
-    the ledger cannot be read: invalid type: null, expected struct Termination at line 1 column 58
-    the ledger cannot be read: missing field `claim` at line 1 column 67
-    the ledger cannot be read: missing field `at` at line 1 column 72
-    the ledger cannot be read: the uid is empty at line 1 column 79
-    the ledger cannot be read: invalid type: integer `1`, expected a string at line 1 column 77
-    the ledger cannot be read: missing field `began` at line 1 column 68
+    the ledger cannot be parsed: the uid contains ' ' at line 1 column 43
+    the ledger cannot be parsed: invalid value: integer `4294967296`, expected u32 at line 1 column 67
+    the ledger cannot be parsed: unknown variant `hard`, expected `Hard` or `Soft` at line 1 column 72
+    the ledger cannot be parsed: missing field `poolVersion` at line 1 column 73
+    the ledger cannot be parsed: invalid type: integer `5`, expected struct LimitInForce at line 1 column 49
+    the ledger cannot be parsed: invalid type: null, expected struct LimitInForce at line 1 column 52
+    the ledger cannot be parsed: invalid type: null, expected a boolean at line 1 column 53
+    the ledger cannot be parsed: invalid type: null, expected struct DenialRecord at line 1 column 53
+    the ledger cannot be parsed: invalid type: null, expected struct Termination at line 1 column 58
+    the ledger cannot be parsed: missing field `claim` at line 1 column 67
+    the ledger cannot be parsed: missing field `at` at line 1 column 72
+    the ledger cannot be parsed: the uid is empty at line 1 column 79
+    the ledger cannot be parsed: invalid type: integer `1`, expected a string at line 1 column 77
+    the ledger cannot be parsed: missing field `began` at line 1 column 68
     "
     );
 }

@@ -60,9 +60,7 @@ pub enum DrainObstacle {
     #[error("pod {0} has the annotation karpenter.sh/do-not-disrupt")]
     DoNotDisrupt(NamespacedName),
     /// The eviction API refuses to evict a pod.
-    #[error(
-        "PodDisruptionBudgets {first} and {second} both select pod {pod}, which therefore cannot be evicted"
-    )]
+    #[error("PodDisruptionBudgets {first} and {second} both select pod {pod}, so it cannot be evicted")]
     SeveralBudgets {
         /// The pod that cannot be evicted.
         pod: NamespacedName,
@@ -72,12 +70,10 @@ pub enum DrainObstacle {
         second: NamespacedName,
     },
     /// It is not known how many evictions a budget allows.
-    #[error("PodDisruptionBudget {0} is new or was changed, and its status does not show it yet")]
+    #[error("the status of PodDisruptionBudget {0} is not up to date yet")]
     UnknownBudget(NamespacedName),
     /// A budget allows too few evictions.
-    #[error(
-        "PodDisruptionBudget {budget} selects {pods} of the node's pods and allows {allowed} to be evicted"
-    )]
+    #[error("PodDisruptionBudget {budget} selects {pods} of the node's pods but allows {allowed} evictions")]
     TightBudget {
         /// The budget that allows too few evictions.
         budget: NamespacedName,

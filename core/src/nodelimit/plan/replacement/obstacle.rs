@@ -117,7 +117,7 @@ impl fmt::Display for Obstacle {
             Self::NotHard => f.write_str("another pool, which could serve its pods, is full"),
             Self::HasRoom => f.write_str("the pool has room, so Karpenter replaces it"),
             Self::AboveLimit => f.write_str("the pool has more nodes than its limit"),
-            Self::Surging => f.write_str("its surge is used up by other nodes that are being replaced"),
+            Self::Surging => f.write_str("the surge of the pool is used up by other replacements"),
             Self::Block => f.write_str("at-limit is Block"),
             Self::Rights(rights) => {
                 let missing = [(rights.delete, "delete"), (rights.patch, "patch")];
@@ -130,12 +130,14 @@ impl fmt::Display for Obstacle {
                 )
             }
             Self::Stopped(_) => f.write_str(
-                "the last node that was terminated was not replaced; fix the pool's template or its node class",
+                "the last terminated node was not replaced. Fix the pool's template or its node class",
             ),
             Self::NotReady => f.write_str("the NodePool is not ready, so Karpenter creates no node for it"),
-            Self::Ledger => f.write_str("the pool's ledger is lost or closed, and the gate has not opened one yet"),
-            Self::Settling(_) => f.write_str("the limit, a watch or the leader has changed a short time ago"),
-            Self::Reserved => f.write_str("a NodeClaim was admitted that does not exist yet"),
+            Self::Ledger => {
+                f.write_str("the pool's ledger is lost or closed, and the gate has not opened one yet")
+            }
+            Self::Settling(_) => f.write_str("the limit, a watch or the leader changed recently"),
+            Self::Reserved => f.write_str("an admitted NodeClaim does not exist yet"),
             Self::Paced => f.write_str("--max-terminations-per-minute is reached"),
         }
     }

@@ -129,7 +129,7 @@ fn do_not_disrupt_is_an_obstacle_for_as_long_as_it_lasts() {
 fn a_budget_must_allow_all_of_its_pods_that_a_drain_evicts() {
     let tight = |allowed, pods| {
         Some(format!(
-            "PodDisruptionBudget shop/cart selects {pods} of the node's pods and allows {allowed} to be evicted"
+            "PodDisruptionBudget shop/cart selects {pods} of the node's pods but allows {allowed} evictions"
         ))
     };
     let mut mirror = pod("mirror");
@@ -157,7 +157,7 @@ fn a_budget_must_allow_all_of_its_pods_that_a_drain_evicts() {
 fn a_budget_whose_status_is_older_than_its_spec_allows_nothing() {
     let mut changed = budget("cart", 9);
     changed.generation = 2;
-    let expected = "PodDisruptionBudget shop/cart is new or was changed, and its status does not show it yet";
+    let expected = "the status of PodDisruptionBudget shop/cart is not up to date yet";
     assert_obstacle(&[pod("a")], slice::from_ref(&changed), Some(expected));
     assert_obstacle(&[], slice::from_ref(&changed), None);
     changed.observed_generation = 2;
@@ -170,7 +170,7 @@ fn a_pod_that_is_not_ready_needs_no_eviction_of_a_budget_that_lets_such_pods_go(
         is_unready: true,
         ..pod("a")
     };
-    let tight = Some("PodDisruptionBudget shop/cart selects 1 of the node's pods and allows 0 to be evicted");
+    let tight = Some("PodDisruptionBudget shop/cart selects 1 of the node's pods but allows 0 evictions");
     let mut cart = budget("cart", 0);
     assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), tight);
     cart.lets_unready_go = true;
@@ -178,16 +178,14 @@ fn a_pod_that_is_not_ready_needs_no_eviction_of_a_budget_that_lets_such_pods_go(
     assert_obstacle(&[pod("b"), unready.clone()], slice::from_ref(&cart), tight);
     cart.generation = 2;
     assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), None);
-    let two =
-        "PodDisruptionBudgets shop/cart and shop/z both select pod shop/a, which therefore cannot be evicted";
+    let two = "PodDisruptionBudgets shop/cart and shop/z both select pod shop/a, so it cannot be evicted";
     assert_obstacle(&[unready], &[cart, budget("z", 9)], Some(two));
 }
 
 #[test]
 fn a_pod_with_two_budgets_cannot_be_evicted() {
     let budgets = [budget("z", 9), budget("b", 9), budget("c", 9)];
-    let expected =
-        "PodDisruptionBudgets shop/b and shop/c both select pod shop/a, which therefore cannot be evicted";
+    let expected = "PodDisruptionBudgets shop/b and shop/c both select pod shop/a, so it cannot be evicted";
     assert_obstacle(&[pod("a")], &budgets, Some(expected));
 }
 

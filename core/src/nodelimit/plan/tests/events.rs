@@ -76,7 +76,7 @@ fn pods_that_wait_for_a_node_of_a_full_pool_are_reported_once() {
     );
     world.denied(noon());
     let reached =
-        "NodeLimitReached: Node limit reached: 2 of 2 nodes (mode Hard); pods that need another node wait";
+        "NodeLimitReached: Node limit reached: 2 of 2 nodes (mode Hard). Pods that need another node wait";
     assert_eq!(reported_at(&mut world, 1), [reached]);
     world.claims[1].claim.conditions.initialized = true;
     assert_eq!(reported_at(&mut world, 500), [""; 0]);
@@ -120,15 +120,15 @@ fn the_oldest_drain_is_named_when_the_limit_is_reached() {
     assert_eq!(
         reported_at(&mut world, 0),
         [
-            "NodeLimitReached: Node limit reached: 3 of 3 nodes (mode Hard); pods that need another node wait; \
-          node-2, draining since 2026-01-05T11:51:00Z, holds its place until it is gone, as do 1 more"
+            "NodeLimitReached: Node limit reached: 3 of 3 nodes (mode Hard). Pods that need another node wait. \
+          node-2, draining since 2026-01-05T11:51:00Z, counts until it is gone, as do 1 more"
         ]
     );
     world.claims.remove(2);
     world.claims.push(Machine::new(3).with_pod("4"));
     world.claims[2].claim.conditions.consolidatable = false;
     let reported = reported_at(&mut world, 1);
-    assert!(reported[0].contains("; node-1, draining since"), "{reported:?}");
+    assert!(reported[0].contains(". node-1, draining since"), "{reported:?}");
 }
 
 #[test]
@@ -150,8 +150,8 @@ fn nodes_above_the_limit_are_reported() {
 fn a_termination_without_the_right_to_it_is_reported_with_what_gives_it() {
     let mut world = World::new(2).with_full_nodes(5).terminating();
     world.settings.rights.terminate = false;
-    let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated, though over-limit is terminate: \
-                    poolgate has no right to terminate NodeClaims; the component `terminate` gives it (Helm: \
+    let expected = "NodeLimitExceeded: 3 nodes above the limit of 2; none is terminated although over-limit is terminate: \
+                    poolgate has no right to terminate NodeClaims. The component `terminate` grants it (Helm: \
                     reconciler.terminate=true)";
     assert!(reported_at(&mut world, 0).contains(&expected.to_owned()));
     world.settings.rights.terminate = true;
@@ -168,8 +168,8 @@ fn a_termination_is_announced_and_named() {
     assert_eq!(
         reported_at(&mut world, 0),
         [
-            "NodeLimitExceeded: 7 nodes above the limit of 2; the cheapest are terminated once all has been steady for \
-          180 s"
+            "NodeLimitExceeded: 7 nodes above the limit of 2; the cheapest are terminated after 180 s without a \
+          change"
         ]
     );
     assert_eq!(reported_at(&mut world, 100), [""; 0]);

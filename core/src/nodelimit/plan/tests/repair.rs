@@ -83,8 +83,8 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
     assert_eq!(
         World::event(&listed, EventReason::ReplacementStarted),
         Some(
-            "Karpenter wants to repair node node-0 (NodeClaim claim-0), and the pool is full: it is terminated first and \
-             then replaced; it is drained for at most 600 s; until it is gone, Karpenter asks for its place and is denied"
+            "node node-0 (NodeClaim claim-0) needs repair, but the pool is at its limit, so poolgate deletes it first (drain \
+             limited to 600 s). Until it is gone, Karpenter's requests for a replacement are denied"
         )
     );
     let deleted = world.step(after(2));
