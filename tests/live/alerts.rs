@@ -251,7 +251,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
     let reconciler = Reconciler::start(&account, &[LEDGERS]);
     for metric in ["excess_nodes", "unrepaired_nodes"] {
-        let metric = format!("poolgate_nodepools_{metric}{{nodepool=\"general\"}}");
+        let metric = format!("poolgate_nodepool_{metric}{{nodepool=\"general\"}}");
         reconciler.wait_for_metric(&metric, 1.0);
     }
     // A node for which no new one comes: that takes 15 minutes.

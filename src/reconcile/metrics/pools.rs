@@ -38,26 +38,23 @@ impl PoolMetrics {
     pub fn register(registry: &mut Registry) -> Self {
         Self {
             nodes: registry.metric(
-                "nodepools_nodes",
+                "nodepool_counted_nodes",
                 "NodeClaims that count against the node limit, by NodePool",
             ),
-            limit: registry.metric("nodepools_limit", "The node limit (limits.nodes)"),
-            remaining: registry.metric("nodepools_remaining", "How many more nodes there may be"),
+            limit: registry.metric("nodepool_limit", "The node limit (limits.nodes)"),
+            remaining: registry.metric("nodepool_remaining", "How many more nodes there may be"),
             excess: registry.metric(
-                "nodepools_excess_nodes",
+                "nodepool_excess_nodes",
                 "Nodes above the limit that are not being deleted",
             ),
-            held: registry.metric(
-                "nodepools_held_nodes",
-                "Nodes that poolgate keeps from disruption",
-            ),
+            held: registry.metric("nodepool_held_nodes", "Nodes that poolgate keeps from disruption"),
             unrepaired: registry.metric(
-                "nodepools_unrepaired_nodes",
+                "nodepool_unrepaired_nodes",
                 "Nodes that Karpenter wants to repair, and whose replacement the gate denied",
             ),
-            mode: registry.metric("nodepools_mode", "1 for the mode of the node limit, Hard or Soft"),
+            mode: registry.metric("nodepool_mode", "1 for the mode of the node limit, Hard or Soft"),
             allowed: registry.metric(
-                "nodepools_allowed_disruptions",
+                "nodepool_allowed_disruptions",
                 "How many nodes may be disrupted at once, by reason: budgets and node limit together",
             ),
             shown: Arc::default(),
