@@ -74,6 +74,12 @@ impl Quantity {
         self.parts_rounded_down(NANOS_OF_THOUSANDTH)
     }
 
+    /// This divided by another one, as precisely as a float is; `None` if that is no number.
+    pub(crate) fn part_of(&self, whole: &Self) -> Option<f64> {
+        let float = |quantity: &Self| quantity.nanos.to_string().parse::<f64>().ok();
+        Some(float(self)? / float(whole)?).filter(|part| part.is_finite())
+    }
+
     /// The number of parts of this many nanos, rounded up.
     fn parts_rounded_up(&self, nanos: u32) -> i64 {
         let beyond = &self.nanos % nanos;
