@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use super::findings::Findings;
-use super::limits::Limits;
+use super::limits::{Limits, room::without_room};
 use crate::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, AtLimit, NodeLimitMode};
 use crate::budget::Budgets;
 use crate::diagnostic::{ErrorType, FieldPath, counted};
 use crate::drift::{DriftClaim, HashChange, Pace, TemplateChange};
 use crate::json::Json;
-use crate::karpenter::{KarpenterVersion, NodePool, Template};
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion, NodePool, Template};
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
 
@@ -28,7 +28,11 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     }
     let replacement = Replacement::of(pool, old, limits, context.claims, context.policy, context.at);
     let Some(Replacement {
-        change, title, pace, ..
+        change,
+        title,
+        pace,
+        remarks,
+        ..
     }) = replacement
     else {
         return;
@@ -49,7 +53,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
         HashChange::None | HashChange::To(_) => None,
     };
     let pace = pace.and_then(|pace| pace.clause());
-    let consequence: Vec<String> = doubt.into_iter().chain(pace).collect();
+    let consequence: Vec<String> = doubt.into_iter().chain(pace).chain(remarks).collect();
     let finding = findings.report(&DRIFT, path, error_type, title);
     if !consequence.is_empty() {
         finding.consequence(consequence.join("; "));
@@ -72,6 +76,8 @@ pub struct Replacement<'a> {
     pub title: String,
     /// How fast; `None` if a budget cannot be read.
     pub pace: Option<Pace>,
+    /// What nodes keep of the old template, and which of them have no room for a replacement: a clause each.
+    pub remarks: Vec<String>,
 }
 
 impl<'a> Replacement<'a> {
@@ -91,7 +97,20 @@ impl<'a> Replacement<'a> {
             Some(replaced) => Some(replaced.drifting + replaced.unknown),
             None => old.reported_nodes(),
         };
-        let title = title(&change, replaced.as_ref(), old)?;
+        let protects = old.template.protects_nodes();
+        let title = title(&change, replaced.as_ref(), protects, old)?;
+        let mut remarks = Vec::new();
+        if change.fields.contains(&Template::path("expireAfter")) {
+            remarks.push("nodes keep the old expireAfter until they are replaced".to_owned());
+        }
+        if protects {
+            remarks.push(format!(
+                "nodes keep the old template's {DO_NOT_DISRUPT_ANNOTATION}, and stay until it is removed from them"
+            ));
+        }
+        let drifting = claims.unwrap_or_default().iter();
+        let drifting = drifting.filter(|claim| change.replaces(claim) == Some(true));
+        remarks.extend(without_room(pool, limits, old, drifting, policy.cluster.provider));
         let nodes = existing(old, claims);
         let pace = Budgets::parse(pool).ok().map(|budgets| {
             let places_left = places_left(pool, limits, nodes, policy);
@@ -103,6 +122,7 @@ impl<'a> Replacement<'a> {
             nodes,
             title,
             pace,
+            remarks,
         })
     }
 }
@@ -127,8 +147,13 @@ impl Replaced {
     }
 }
 
-/// What the change does; `None` if it replaces no node that exists.
-fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePool<'_>) -> Option<String> {
+/// What the change does; `None` if it replaces no node that exists. `protects` is whether the old template keeps nodes.
+fn title(
+    change: &TemplateChange<'_>,
+    replaced: Option<&Replaced>,
+    protects: bool,
+    old: &NodePool<'_>,
+) -> Option<String> {
     if let Some(&Replaced {
         all,
         drifting,
@@ -138,6 +163,7 @@ fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePoo
         return match (drifting, unknown) {
             (0, 0) => None,
             (0, unknown) => Some(format!("this may replace {}", counted(unknown, "node"))),
+            (drifting, _) if protects => Some(format!("this replaces up to {}", counted(drifting, "node"))),
             (drifting, _) if drifting == all => Some(format!("this replaces {}", every(all))),
             (drifting, _) => Some(format!("this replaces {drifting} of {all} nodes")),
         };
@@ -145,11 +171,13 @@ fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePoo
     let nodes = old.reported_nodes();
     Some(match (change.hash, nodes) {
         (_, Some(0)) => return None,
-        (HashChange::To(_), Some(1)) => format!("this replaces {}", every(1)),
-        (HashChange::To(_), Some(nodes)) => format!("this replaces up to {nodes} nodes"),
-        (HashChange::To(_), None) => "this replaces all nodes of the pool".to_owned(),
+        (HashChange::To(_), Some(1)) if !protects => format!("this replaces {}", every(1)),
+        (HashChange::To(_), Some(nodes)) => format!("this replaces up to {}", counted(nodes, "node")),
+        (HashChange::To(_), None) if !protects => "this replaces all nodes of the pool".to_owned(),
         (HashChange::Unknown(_), Some(nodes)) => format!("this may replace up to {}", counted(nodes, "node")),
-        (HashChange::Unknown(_), None) => "this may replace all nodes of the pool".to_owned(),
+        (HashChange::To(_) | HashChange::Unknown(_), None) => {
+            "this may replace all nodes of the pool".to_owned()
+        }
         (HashChange::None, _) => "this replaces the nodes whose labels no longer match".to_owned(),
     })
 }
