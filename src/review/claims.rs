@@ -85,5 +85,6 @@ fn drift_claim(object: ClaimObject) -> DriftClaim {
         hash_version: annotation(HASH_VERSION_ANNOTATION),
         labels: object.metadata.labels.unwrap_or_default(),
         name: object.metadata.name,
+        kept: None,
     }
 }

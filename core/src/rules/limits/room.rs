@@ -175,11 +175,11 @@ pub fn used_up(pool: &NodePool<'_>) -> Vec<String> {
 }
 
 /// For which of these NodeClaims a changed pool has no room for a replacement, by the status of the stored one: a clause.
-pub fn without_room<'c>(
+pub fn without_room(
     pool: &NodePool<'_>,
     limits: &Limits<'_>,
     old: &NodePool<'_>,
-    claims: impl Iterator<Item = &'c DriftClaim>,
+    claims: &[&DriftClaim],
     declared: Option<&'static Provider>,
 ) -> Option<String> {
     let exceeded = limits.written.iter().find(|limit| {
