@@ -58,6 +58,9 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
         assert!(answer.status.success(), "{answer:?}");
         answer.stderr
     };
+    // Karpenter watches NodeClaims; without it the API server has no cache of them, and the first list takes longer.
+    let listed = plane.kubectl(&["get", "nodeclaims"], "");
+    assert!(listed.status.success(), "{listed:?}");
     let unlisted = warnings(&red);
     assert!(
         !unlisted.contains("[drift]"),
