@@ -53,6 +53,20 @@ impl Quantity {
         (&self.nanos % NANOS).sign() == Sign::NoSign
     }
 
+    /// Both together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            nanos: &self.nanos + &other.nanos,
+        }
+    }
+
+    /// What is left of it without the other one.
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        Self {
+            nanos: &self.nanos - &other.nanos,
+        }
+    }
+
     /// The number of units, rounded up, like Go's `Quantity.Value()`; beyond the range of an `i64`, the nearest
     /// one.
     pub(crate) fn rounded_up(&self) -> i64 {
