@@ -154,7 +154,7 @@ fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePoo
     })
 }
 
-fn every(nodes: usize) -> String {
+pub(super) fn every(nodes: usize) -> String {
     match nodes {
         1 => "the pool's only node".to_owned(),
         nodes => format!("all {nodes} nodes"),

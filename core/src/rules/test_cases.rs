@@ -19,7 +19,7 @@ use crate::karpenter::{
 };
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
-use crate::review::{Request, Subject, review};
+use crate::review::{Request, Subject, review, review_deletion};
 use crate::rules::find;
 
 /// When pools are reviewed.
@@ -37,8 +37,8 @@ struct Example {
     provider: Option<String>,
     /// The fields of a policy file.
     policy: Option<Value>,
-    /// The pool. Required fields that it leaves out are filled in.
-    pool: Value,
+    /// The pool. Required fields that it leaves out are filled in. Without it the stored pool is deleted.
+    pool: Option<Value>,
     /// The stored pool that it replaces.
     old: Option<Value>,
     /// Severity, rule and path of each finding.
@@ -51,20 +51,24 @@ impl Example {
         let version = self.version.as_deref().unwrap_or("v1");
         let version = ApiVersion::parse(version).expect("v1 or v1beta1");
         let subject = Subject::NodePool(version);
-        let pool = completed(subject, &self.with_node_class(&self.pool));
-        let old = self.old.as_ref();
-        let old = old.map(|old| completed(subject, &self.with_node_class(old)));
-        let old = old.as_ref().map(Json::from);
-        let request = Request {
-            subject,
-            object: &Json::from(&pool),
-            old: old.as_ref(),
-            claims: None,
-            at: MONDAY.parse().expect("a time"),
-        };
+        let completed = |pool: &Value| completed(subject, &self.with_node_class(pool));
+        let [pool, old] = [&self.pool, &self.old].map(|pool| pool.as_ref().map(completed));
+        let [pool, old] = [&pool, &old].map(|pool| pool.as_ref().map(Json::from));
+        let (policy, at) = (self.policy(), MONDAY.parse().expect("a time"));
         let release = self.karpenter.as_ref();
         let release = release.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"));
-        review(&request, &self.policy(), &release.into()).report
+        let Some(pool) = &pool else {
+            let stored = old.as_ref().expect("a pool, or one that is deleted");
+            return review_deletion(stored, version, at, &policy, &release.into());
+        };
+        let request = Request {
+            subject,
+            object: pool,
+            old: old.as_ref(),
+            claims: None,
+            at,
+        };
+        review(&request, &policy, &release.into()).report
     }
 
     fn policy(&self) -> Policy {
