@@ -234,7 +234,7 @@ fn title(
     })
 }
 
-fn every(nodes: usize) -> String {
+pub(super) fn every(nodes: usize) -> String {
     match nodes {
         1 => "the pool's only node".to_owned(),
         nodes => format!("all {nodes} nodes"),

@@ -52,7 +52,7 @@ fn webhook(path: &str, failure_policy: &str, bundle: &str) -> Webhook {
         "name": name,
         "clientConfig": {"caBundle": bundle, "service": {"name": "poolgate", "namespace": "gates", "path": path}},
         "rules": [{"apiGroups": ["karpenter.sh"], "apiVersions": ["v1"], "resources": [resource],
-            "operations": ["CREATE", "UPDATE"]}],
+            "operations": if path == DELETIONS { json!(["DELETE"]) } else { json!(["CREATE", "UPDATE"]) }}],
         "failurePolicy": failure_policy,
     }))
 }
@@ -210,6 +210,21 @@ fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_kno
         Some(Err(forbidden.into())),
         ["unknown: nodepools.karpenter.sh is forbidden"; 2],
     );
+}
+
+#[test]
+fn the_webhook_of_deletions_is_not_asked_and_not_taken_for_a_dead_one() {
+    for asked in [None, well().asked] {
+        let mut facts = Facts { asked, ..well() };
+        let deletions = webhook(DELETIONS, "Ignore", &bundle(24 * 90 * HOUR));
+        facts.webhooks.as_mut().expect("webhooks").push(deletions);
+        let report = Report::of(&facts);
+        assert_eq!(report.problems, [""; 0]);
+        assert_eq!(
+            report.webhooks.expect("webhooks")[3].answers,
+            Answers::Unasked("not asked: only a deletion asks it")
+        );
+    }
 }
 
 #[test]
