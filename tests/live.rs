@@ -48,6 +48,7 @@ mod live {
         mod certificates;
         mod client_certificates;
         mod definitions;
+        mod deletion;
         mod drift;
         mod gate;
         mod harness;

@@ -98,6 +98,21 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     }
 }
 
+/// Checks the deletion of a stored NodePool. One that is being deleted already is let go.
+pub fn review_deletion(
+    stored: &Json<'_>,
+    version: ApiVersion,
+    at: Timestamp,
+    policy: &Policy,
+    karpenter: &TargetKarpenter,
+) -> Report {
+    if is_being_deleted(stored) {
+        return Report::default();
+    }
+    let context = Context::new(nodepool(version), None, at, policy, karpenter);
+    rules::check_deletion(&NodePool::view(version, stored), context)
+}
+
 /// How the hash of the template changes, if an update of a NodePool may make Karpenter replace nodes: then a review says
 /// more with the pool's NodeClaims.
 pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Option<HashChange> {
@@ -109,13 +124,13 @@ pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Op
 }
 
 /// What an update of a NodePool does to its nodes, if it replaces any: said before anybody applies it.
-pub fn replacement<'a>(
+pub fn replacement(
     old: &NodePool<'_>,
-    new: &'a NodePool<'a>,
+    new: &NodePool<'_>,
     claims: Option<&[DriftClaim]>,
     policy: &Policy,
     at: Timestamp,
-) -> Option<Replacement<'a>> {
+) -> Option<Replacement> {
     let limits = Limits::parse(new, Some(old), policy);
     Replacement::of(new, old, &limits, claims, policy, at)
 }

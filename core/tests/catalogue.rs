@@ -12,7 +12,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::review::{Request, Subject, review, review_deletion};
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
 use poolgate_core::rules::rule::{Evidence, Kind, Rule};
@@ -66,12 +66,13 @@ fn subject_of(object: &Value) -> Subject {
     Subject::from_kind(group, version, text("kind")).expect("an object that poolgate checks")
 }
 
-/// The objects of an example: of two, the first is stored and the second replaces it.
+/// The objects of an example: of two, the first is stored and the second replaces it, or is null if it is deleted.
 fn objects(example: &str) -> (Option<Value>, Value) {
     let mut objects: Vec<Value> = parse(example, &Limits::default())
         .map(|document| {
             assert_eq!(document.problems(), [], "{example}");
-            around(&document.into_value())
+            let value = document.into_value();
+            if value.is_null() { value } else { around(&value) }
         })
         .collect();
     let object = objects.pop().expect("an example is a document or two");
@@ -142,14 +143,18 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
 /// The findings of a review of an object that replaces another one.
 fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVersion) -> Report {
     let old = old.map(Json::from);
+    let (policy, at) = (policy(rule), jiff::Timestamp::default());
+    if let Some(old) = old.as_ref().filter(|_| object.is_null()) {
+        return review_deletion(old, ApiVersion::V1, at, &policy, &release.into());
+    }
     let request = Request {
         subject: subject_of(object),
         object: &Json::from(object),
         old: old.as_ref(),
         claims: None,
-        at: jiff::Timestamp::default(),
+        at,
     };
-    review(&request, &policy(rule), &release.into()).report
+    review(&request, &policy, &release.into()).report
 }
 
 /// The findings on an example: rule, severity and origin. Notes of other rules are ignored: what is worth

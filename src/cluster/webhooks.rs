@@ -21,17 +21,21 @@ pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhoo
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
 /// The configurations for reviews, each with its path.
-pub const OF_REVIEWS: [(&str, &str); 2] = [(MUTATING, "poolgate"), (VALIDATING, "poolgate")];
+pub const OF_REVIEWS: &[(&str, &str)] = &[
+    (MUTATING, "poolgate"),
+    (VALIDATING, "poolgate"),
+    (VALIDATING, "poolgate-deletion"),
+];
 
 /// The configurations for the gate.
-pub const OF_THE_GATE: [(&str, &str); 2] = [
+pub const OF_THE_GATE: &[(&str, &str)] = &[
     (VALIDATING, "poolgate-gate"),
     (VALIDATING, "poolgate-gate-strict"),
 ];
 
 /// The configurations for reviews and for the gate.
 pub fn all() -> Vec<(&'static str, &'static str)> {
-    OF_REVIEWS.into_iter().chain(OF_THE_GATE).collect()
+    [OF_REVIEWS, OF_THE_GATE].concat()
 }
 
 /// Reads those of these configurations that exist, each with its path. The API server has `limit` for each of them.

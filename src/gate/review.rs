@@ -96,7 +96,7 @@ fn is_reviewed(request: &AdmissionRequest<'_>) -> bool {
     kind.group == GROUP
         && kind.kind == "NodeClaim"
         && request.sub_resource.is_empty()
-        && request.operation != Operation::Other
+        && request.operation.stores()
 }
 
 fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> Result<NodeClaimReview, Answer<'b>> {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use poolgate_core::json::Json;
-use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review};
+use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review, review_deletion};
 
 use super::claims::ClaimLister;
 use super::scale;
@@ -114,7 +115,7 @@ impl Reviewer {
             ));
         }
         let review = if let Some(subject) = subject_of(endpoint, &request) {
-            self.review(&request, subject, &objects.new, objects.old.as_ref())
+            self.review(endpoint, &request, subject, &objects.new, objects.old.as_ref())
         } else if scale::is_of_nodepool(&request) {
             scale::review(
                 &request.name,
@@ -122,6 +123,12 @@ impl Reviewer {
                 &self.policy.load().policy,
                 &self.view,
             )
+        } else if let Some((version, stored)) = deleted_pool(&request).zip(objects.old.as_ref()) {
+            let (policy, karpenter) = (self.policy.load(), self.view.karpenter());
+            Review {
+                report: review_deletion(stored, version, Timestamp::now(), &policy.policy, &karpenter),
+                ..Review::default()
+            }
         } else {
             Review::default()
         };
@@ -130,15 +137,23 @@ impl Reviewer {
 
     fn review(
         &self,
+        endpoint: Endpoint,
         request: &AdmissionRequest<'_>,
         subject: Subject,
         object: &Json<'_>,
         old: Option<&Json<'_>>,
     ) -> Review {
         let old = old.filter(|_| request.operation == Operation::Update);
+        let policy = &self.policy.load().policy;
         let claims = self.claims.as_ref().zip(old).and_then(|(claims, old)| {
             let hash = replaces_nodes(subject, object, old)?;
-            claims.list(&request.name, hash)
+            // The mutating endpoint warns of nothing: there the NodeClaims matter only if the change may be denied.
+            match endpoint {
+                Endpoint::Validate => claims.count(hash),
+                Endpoint::Mutate if policy.drift.must_be_acknowledged(&request.name) => {}
+                Endpoint::Mutate => return None,
+            }
+            claims.list(&request.name)
         });
         let request = Request {
             subject,
@@ -147,7 +162,7 @@ impl Reviewer {
             claims: claims.as_deref(),
             at: Timestamp::now(),
         };
-        review(&request, &self.policy.load().policy, &self.view.karpenter())
+        review(&request, policy, &self.view.karpenter())
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {
@@ -162,14 +177,25 @@ impl Reviewer {
     }
 }
 
-/// What a request wants reviewed: nothing if it deletes an object or is about a subresource. A NodeClaim is only
-/// validated.
+/// What a request wants stored that is reviewed: nothing of a subresource. A NodeClaim is only validated.
 fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subject> {
-    let is_reviewed = request.operation != Operation::Other && request.sub_resource.is_empty();
-    let kind = &request.kind;
-    let subject = Subject::from_kind(&kind.group, &kind.version, &kind.kind).filter(|_| is_reviewed)?;
+    let subject = subject(request).filter(|_| request.operation.stores())?;
     let is_claim = matches!(subject, Subject::NodeClaim(_));
     (endpoint == Endpoint::Validate || !is_claim).then_some(subject)
+}
+
+/// The version of a NodePool that is about to be deleted.
+fn deleted_pool(request: &AdmissionRequest<'_>) -> Option<ApiVersion> {
+    match subject(request)? {
+        Subject::NodePool(version) if request.operation == Operation::Delete => Some(version),
+        _ => None,
+    }
+}
+
+fn subject(request: &AdmissionRequest<'_>) -> Option<Subject> {
+    let kind = &request.kind;
+    let subject = Subject::from_kind(&kind.group, &kind.version, &kind.kind);
+    subject.filter(|_| request.sub_resource.is_empty())
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ use axum::response::Response;
 use axum::routing::post;
 
 use crate::review::{Endpoint, Reviewer};
+use crate::serving::registration::DELETIONS;
 use crate::serving::webhook::{Intake, Route};
 
 /// What a wrong path is told.
-pub const PATHS: &str = "/mutate or /validate";
+pub const PATHS: &str = "/mutate, /validate or /validate/delete";
 
 /// Answers reviews of NodePools.
 pub struct PoolWebhook {
@@ -42,7 +43,9 @@ impl PoolWebhook {
         };
         let router = Router::new()
             .route("/mutate", answers(Endpoint::Mutate))
-            .route("/validate", answers(Endpoint::Validate));
+            .route("/validate", answers(Endpoint::Validate))
+            // The same under another name, by which the registration for deletions is told from the others.
+            .route(DELETIONS, answers(Endpoint::Validate));
         webhook.intake.rejecting_others(router)
     }
 

@@ -13,7 +13,7 @@ use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::cluster::webhooks::Webhook;
 use crate::serving::certs::read_certificates;
-use crate::serving::registration::{Problem, Serves, compare, host_and_path};
+use crate::serving::registration::{DELETIONS, Problem, Serves, compare, host_and_path};
 use poolgate_core::sha256::sha256;
 
 /// How long before its end a certificate is a problem.
@@ -232,6 +232,7 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     WebhookReport {
         answers: match report {
             Some(_) => Answers::Yes,
+            None if path == DELETIONS => Answers::Unasked("not asked: only a deletion asks it"),
             None => unanswered(webhook, &asked, path == "/gate/strict"),
         },
         report: report.cloned(),

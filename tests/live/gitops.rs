@@ -118,10 +118,7 @@ fn what_helm_renders_is_checked_and_traced_to_its_template() {
         ),
     ]);
     let stream = shell(directory.path(), "helm template chart").success();
-    let json = shell(
-        directory.path(),
-        "helm template chart | poolgate lint -o json -",
-    );
+    let json = shell(directory.path(), "helm template chart | poolgate lint -o json -");
     assert_eq!(json.status.code(), Some(1), "{json:?}");
     let budget = "spec.disruption.budgets[0].nodes".to_owned();
     let template = "pools/templates/gpu.yaml";
@@ -159,10 +156,7 @@ fn what_helm_renders_is_checked_and_traced_to_its_template() {
 #[test]
 fn kubectl_finds_its_plugin() {
     let directory = directory(&[("pool.yaml", &pool("gpu", "5x%"))]);
-    let as_plugin = shell(
-        directory.path(),
-        "kubectl poolgate lint -o concise pool.yaml",
-    );
+    let as_plugin = shell(directory.path(), "kubectl poolgate lint -o concise pool.yaml");
     let as_program = shell(directory.path(), "poolgate lint -o concise pool.yaml");
     assert_eq!(as_plugin.status.code(), Some(1), "{as_plugin:?}");
     assert_eq!(

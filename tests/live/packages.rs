@@ -19,7 +19,8 @@ use crate::support::files::directory;
 const WRITE: &str = "POOLGATE_WRITE";
 
 /// What asks for all that is beside the profiles, but for certificates.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 6] = [
+    "--set=deletion.enabled=true",
     "--set=networkPolicy.enabled=true",
     "--set=networkPolicy.from[0].ipBlock.cidr=where-the-api-servers-are",
     "--set=monitoring.podMonitor.enabled=true",
@@ -40,7 +41,7 @@ const RENDERINGS: [(&[&str], &[&str]); 7] = [
         &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
     ),
     (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
-    (&["network-policy", "monitoring"], &BESIDE),
+    (&["deletion", "network-policy", "monitoring"], &BESIDE),
     (&["service-monitor"], &[SERVICE_MONITOR]),
 ];
 
@@ -150,7 +151,7 @@ fn every_component_is_what_a_value_asks_for() {
         let components = format!(
             "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
              ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
-             ../../components/network-policy, \
+             ../../components/deletion, ../../components/network-policy, \
              ../../components/monitoring{certificates}]\n"
         );
         let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
@@ -449,6 +450,10 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
     let mutate = ("MutatingWebhookConfiguration  poolgate", "Ignore /mutate");
     let validate = "ValidatingWebhookConfiguration  poolgate";
     let gate = ("ValidatingWebhookConfiguration  poolgate-gate", "Ignore /gate");
+    let deletion = (
+        "ValidatingWebhookConfiguration  poolgate-deletion",
+        "Ignore /validate/delete",
+    );
     let strict_gate = (
         "ValidatingWebhookConfiguration  poolgate-gate-strict",
         "Fail /gate/strict",
@@ -467,6 +472,10 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
             &strict,
             &[mutate, (validate, "Fail /validate"), gate, strict_gate],
         ),
+        (
+            &["--set=deletion.enabled=true"],
+            &[mutate, (validate, "Ignore /validate"), deletion],
+        ),
     ] {
         let objects = charted(values);
         let expected: Vec<_> = expected
@@ -476,7 +485,8 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
         assert_eq!(webhooks(&objects), expected);
         let policy = objects["ConfigMap poolgate-system poolgate-policy"]["data"]["policy.yaml"].as_str();
         let warns = policy.expect("a policy").contains("enforcement: warn");
-        assert_eq!(warns, values.is_empty(), "{policy:?}");
+        let is_of_a_profile = values.iter().any(|value| value.starts_with("--set=profile="));
+        assert_eq!(warns, !is_of_a_profile, "{policy:?}");
     }
     let objects = charted(&["--set=gate.enabled=true", "--set=reconciler.enabled=true"]);
     for (deployment, flag) in [
@@ -796,7 +806,8 @@ fn what_is_set_for_the_whole_chart_is_in_every_pod_and_webhook() {
 #[test]
 fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
     let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
-    let objects = charted(&[&strict[..], &["--set=exemptPools={system}"]].concat());
+    let exempt = ["--set=exemptPools={system}", "--set=deletion.enabled=true"];
+    let objects = charted(&[&strict[..], &exempt].concat());
     for (configuration, condition) in [
         (
             "MutatingWebhookConfiguration  poolgate",
@@ -805,6 +816,10 @@ fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
         (
             "ValidatingWebhookConfiguration  poolgate",
             "!(object.metadata.?name.orValue('') in 'system'.split(' '))",
+        ),
+        (
+            "ValidatingWebhookConfiguration  poolgate-deletion",
+            "!(oldObject.metadata.name in 'system'.split(' '))",
         ),
         (
             "ValidatingWebhookConfiguration  poolgate-gate",

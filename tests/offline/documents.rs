@@ -154,8 +154,8 @@ fn recorded_lines(name: &str) -> u64 {
 #[test]
 fn numbers_in_the_text_are_those_that_are_counted() {
     assert!(
-        (98..=102).contains(&CATALOGUE.len()),
-        "README.md speaks of a hundred rules"
+        CATALOGUE.len() > 100,
+        "README.md speaks of more than a hundred rules"
     );
     let data = "core/tests/data/README.md";
     let releases: BTreeSet<String> = read("core/tests/data/karpenter-crds.jsonl")

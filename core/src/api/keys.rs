@@ -27,6 +27,10 @@ pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
 /// template.
 pub const ACKNOWLEDGE_DRIFT_ANNOTATION: &str = "poolgate.dev/acknowledge-drift";
 
+/// The annotation by which a user allows the deletion of a NodePool that has nodes. Its value is the name of the pool, so
+/// that it allows nothing in a copy of the manifest.
+pub const ALLOW_DELETE_ANNOTATION: &str = "poolgate.dev/allow-delete";
+
 /// The label of every node that poolgate holds.
 pub const HELD_LABEL: &str = "poolgate.dev/held";
 
@@ -44,13 +48,14 @@ pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 pub(crate) const KEY_PREFIX: &str = "poolgate.dev/";
 
 /// The annotations that are read of a NodePool itself.
-pub(crate) const OF_POOLS: [&str; 6] = [
+pub(crate) const OF_POOLS: [&str; 7] = [
     NODE_LIMIT_ANNOTATION,
     NODE_LIMIT_MODE_ANNOTATION,
     SURGE_ANNOTATION,
     OVER_LIMIT_ANNOTATION,
     AT_LIMIT_ANNOTATION,
     ACKNOWLEDGE_DRIFT_ANNOTATION,
+    ALLOW_DELETE_ANNOTATION,
 ];
 
 /// The labels and annotations that are read of nodes.

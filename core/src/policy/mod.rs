@@ -4,10 +4,10 @@
 //! Each type defines how it is read from a policy file, and is checked as it is read. `policy_file` reads the fields about
 //! rules: here they are only names.
 
+mod acknowledgement;
 mod bounds;
 mod cluster;
 mod default_values;
-mod drift;
 mod exemption;
 mod glob;
 pub(crate) mod kinds;
@@ -15,12 +15,12 @@ mod levels;
 pub(crate) mod record;
 pub(crate) mod texts;
 
+pub use acknowledgement::{AcknowledgedPools, Acknowledgement};
 pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
 };
 pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
 pub use default_values::DefaultValues;
-pub use drift::{AcknowledgedPools, DriftPolicy};
 pub use exemption::Exemption;
 pub use glob::Glob;
 pub(crate) use levels::LevelOfRule;
@@ -54,7 +54,9 @@ pub struct Policy {
     /// Labels that a provider or the organisation adds.
     pub labels: LabelSets,
     /// The conditions for a change that replaces nodes.
-    pub drift: DriftPolicy,
+    pub drift: Acknowledgement,
+    /// The conditions for the deletion of a pool with nodes.
+    pub deletion: Acknowledgement,
     /// The handling of nodes above a limit.
     pub over_limit: OverLimit,
     /// Which nodes of a pool at its limit are terminated first and then replaced.
@@ -73,7 +75,8 @@ impl Default for Policy {
             exemptions: Vec::new(),
             cluster: DeclaredCluster::default(),
             labels: LabelSets::default(),
-            drift: DriftPolicy::default(),
+            drift: Acknowledgement::default(),
+            deletion: Acknowledgement::default(),
             over_limit: OverLimit::default(),
             at_limit: AtLimit::default(),
             repair_grace_period: REPAIR_GRACE_PERIOD,

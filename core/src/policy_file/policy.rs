@@ -40,8 +40,11 @@ impl Record for Policy {
         let labels = fields.optional("labels", &object(), about);
         let about = "Facts about the cluster, so that findings need not guess.";
         let cluster = fields.optional("cluster", &object(), about);
-        let about = "Conditions for a change that makes Karpenter replace nodes.";
+        let about = "Conditions for a change that makes Karpenter replace nodes: the annotation poolgate.dev/acknowledge-drift.";
         let drift = fields.optional("drift", &object(), about);
+        let about =
+            "Conditions for the deletion of a NodePool with nodes: the annotation poolgate.dev/allow-delete.";
+        let deletion = fields.optional("deletion", &object(), about);
         let over_limit = fields.optional(
             "overLimit",
             &word(OverLimit::VALUES, OverLimit::parse),
@@ -68,6 +71,7 @@ impl Record for Policy {
             cluster: cluster.unwrap_or_default(),
             labels: labels.unwrap_or_default(),
             drift: drift.unwrap_or_default(),
+            deletion: deletion.unwrap_or_default(),
             over_limit: over_limit.unwrap_or_default(),
             at_limit: at_limit.unwrap_or_default(),
             repair_grace_period: repair_grace_period.unwrap_or(built_in.repair_grace_period),

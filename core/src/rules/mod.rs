@@ -11,6 +11,7 @@ mod consolidation;
 mod constraints;
 mod context;
 mod defined_labels;
+mod deletion;
 mod drift;
 mod fields;
 mod findings;
@@ -43,6 +44,7 @@ pub(crate) use context::Context;
 pub use drift::Replacement;
 use findings::Findings;
 pub(crate) use limits::Limits;
+pub use limits::room::used_up;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
@@ -128,6 +130,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::EKS_AUTO_MODE_SIZE,
     &lifetime::HARD_LIMIT_DRAIN,
     &drift::DRIFT,
+    &deletion::DELETION,
     &kubelet::KUBELET,
     &kubelet::KUBELET_CONVERSION,
     &kubelet::TEMPLATE_RESOURCES,
@@ -139,6 +142,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &policy::budgets::BUDGET_ALWAYS,
     &policy::budgets::FREEZE_WINDOW,
     &drift::DRIFT_ACKNOWLEDGED,
+    &deletion::DELETION_ACKNOWLEDGED,
     &policy::template::TEMPLATE_LABELS,
     &policy::template::CAPACITY_TYPE,
     &policy::template::NODE_CLASS,
@@ -196,6 +200,13 @@ pub(crate) fn check_scale<'a>(
         let limits = Limits::parse(pool, Some(old), context.policy);
         replicas::check_limit(pool, replicas, &limits, Some(old), &mut findings);
     }
+    findings.into_report()
+}
+
+/// Applies the rules about the deletion of a NodePool.
+pub(crate) fn check_deletion<'a>(pool: &NodePool<'a>, context: Context<'a>) -> Report {
+    let mut findings = Findings::new(pool.object, None, context);
+    deletion::check(pool, &mut findings);
     findings.into_report()
 }
 

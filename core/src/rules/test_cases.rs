@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 
 use super::testing::completed;
 use crate::diagnostic::Report;
+use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider,
 };
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
-use crate::review::{Request, Subject, review};
+use crate::review::{Request, Subject, review, review_deletion};
 use crate::rules::find;
 
 /// When pools are reviewed.
@@ -37,10 +38,12 @@ struct Example {
     provider: Option<String>,
     /// The fields of a policy file.
     policy: Option<Value>,
-    /// The pool. Required fields that it leaves out are filled in.
-    pool: Value,
+    /// The pool. Required fields that it leaves out are filled in. Without it the stored pool is deleted.
+    pool: Option<Value>,
     /// The stored pool that it replaces.
     old: Option<Value>,
+    /// The labels of the NodeClaims that it has; without them they are not listed. Each has the hash of another template.
+    claims: Option<Vec<BTreeMap<String, String>>>,
     /// Severity, rule and path of each finding.
     #[serde(default)]
     finds: Vec<String>,
@@ -51,20 +54,32 @@ impl Example {
         let version = self.version.as_deref().unwrap_or("v1");
         let version = ApiVersion::parse(version).expect("v1 or v1beta1");
         let subject = Subject::NodePool(version);
-        let pool = completed(subject, &self.with_node_class(&self.pool));
-        let old = self.old.as_ref();
-        let old = old.map(|old| completed(subject, &self.with_node_class(old)));
-        let old = old.as_ref().map(Json::from);
-        let request = Request {
-            subject,
-            object: &Json::from(&pool),
-            old: old.as_ref(),
-            claims: None,
-            at: MONDAY.parse().expect("a time"),
+        let completed = |pool: &Value| completed(subject, &self.with_node_class(pool));
+        let [pool, old] = [&self.pool, &self.old].map(|pool| pool.as_ref().map(completed));
+        let [pool, old] = [&pool, &old].map(|pool| pool.as_ref().map(Json::from));
+        let (policy, at) = (self.policy(), MONDAY.parse().expect("a time"));
+        let claim = |labels: &BTreeMap<String, String>| DriftClaim {
+            labels: labels.clone(),
+            hash: Some("1".into()),
+            hash_version: Some(HASH_VERSION.into()),
+            ..DriftClaim::default()
         };
+        let claims = self.claims.as_ref();
+        let claims: Option<Vec<DriftClaim>> = claims.map(|claims| claims.iter().map(claim).collect());
         let release = self.karpenter.as_ref();
         let release = release.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"));
-        review(&request, &self.policy(), &release.into()).report
+        let Some(pool) = &pool else {
+            let stored = old.as_ref().expect("a pool, or one that is deleted");
+            return review_deletion(stored, version, at, &policy, &release.into());
+        };
+        let request = Request {
+            subject,
+            object: pool,
+            old: old.as_ref(),
+            claims: claims.as_deref(),
+            at,
+        };
+        review(&request, &policy, &release.into()).report
     }
 
     fn policy(&self) -> Policy {

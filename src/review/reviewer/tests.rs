@@ -247,12 +247,12 @@ fn an_object_nested_too_deep_is_denied_with_its_uid() {
 #[test]
 fn what_poolgate_does_not_check_passes() {
     let bad = json!({"spec": {"limits": {"cpu": "x"}}});
-    let mut deletion = nodepool_review("DELETE", &Value::Null, &bad);
+    let deletion = nodepool_review("DELETE", &Value::Null, &bad);
+    let deletion = respond(Endpoint::Validate, &deletion)["response"].clone();
     assert_eq!(
-        respond(Endpoint::Validate, &deletion)["response"]["allowed"],
-        true
+        (&deletion["allowed"], &deletion["warnings"]),
+        (&json!(true), &Value::Null)
     );
-    deletion["request"]["operation"] = json!("CREATE");
     for (pointer, value) in [
         ("/request/kind/kind", "NodeOverlay"),
         ("/request/kind/version", "v9"),
@@ -269,6 +269,50 @@ fn what_poolgate_does_not_check_passes() {
     let mut status = nodepool_review("UPDATE", &bad, &Value::Null);
     status["request"]["subResource"] = json!("status");
     assert_eq!(respond(Endpoint::Validate, &status)["response"]["allowed"], true);
+}
+
+#[test]
+fn a_deletion_is_reviewed_by_the_stored_pool_and_has_its_name() {
+    let policy =
+        "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndeletion: {acknowledge: {pools: [gen*]}}\n";
+    let policy = poolgate_core::policy_file::parse(policy)
+        .expect("a policy")
+        .policy;
+    let reviewer = Reviewer::new(policy, Arc::default(), MutateVerdict::On);
+    let deleted = |nodes: i64, annotations: Value| {
+        let pool =
+            json!({"metadata": {"name": "general", "annotations": annotations}, "status": {"nodes": nodes}});
+        let mut review = nodepool_review("DELETE", &Value::Null, &pool);
+        // As for a collection.
+        review["request"]["name"] = json!("");
+        let body = review.to_string();
+        let answer = reviewer
+            .respond(Endpoint::Validate, body.as_bytes())
+            .expect("an answer");
+        assert_eq!(
+            (&*answer.summary.name, answer.summary.operation),
+            ("general", "DELETE")
+        );
+        let answer: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        answer["response"].clone()
+    };
+    let denied = deleted(3, json!({}));
+    assert_eq!(denied["allowed"], false);
+    let message = denied["status"]["message"].as_str().expect("a message");
+    assert!(
+        message.starts_with(
+            "NodePool.karpenter.sh \"general\" is invalid: metadata.annotations[poolgate.dev/allow-delete]: "
+        ),
+        "{message}"
+    );
+    let warning = denied["warnings"][0].as_str().expect("a warning");
+    assert!(warning.chars().count() <= 200, "{warning}");
+    let allowed = deleted(3, json!({"poolgate.dev/allow-delete": "general"}));
+    assert_eq!(
+        (&allowed["allowed"], &allowed["warnings"]),
+        (&json!(true), &denied["warnings"])
+    );
+    assert_eq!(deleted(0, json!({}))["warnings"], Value::Null);
 }
 
 fn scale_review(replicas: &Value) -> Value {

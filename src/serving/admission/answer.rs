@@ -38,7 +38,7 @@ pub struct Answer<'b> {
 pub struct Summary<'b> {
     /// Whether the object was admitted.
     pub verdict: Verdict,
-    /// `CREATE`, `UPDATE` or `OTHER`.
+    /// `CREATE`, `UPDATE`, `DELETE` or `OTHER`.
     pub operation: &'static str,
     /// The request's uid.
     pub uid: Text<'b>,

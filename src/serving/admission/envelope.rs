@@ -76,7 +76,8 @@ pub struct GroupVersionResource<'b> {
 pub enum Operation {
     Create,
     Update,
-    /// Deletion or connection: nothing that poolgate reviews.
+    Delete,
+    /// A connection: nothing that poolgate reviews.
     #[default]
     Other,
 }
@@ -86,8 +87,14 @@ impl Operation {
         match self {
             Self::Create => "CREATE",
             Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
             Self::Other => "OTHER",
         }
+    }
+
+    /// Whether an object is about to be stored.
+    pub const fn stores(self) -> bool {
+        matches!(self, Self::Create | Self::Update)
     }
 }
 
@@ -96,6 +103,7 @@ impl From<&str> for Operation {
         match name {
             "CREATE" => Self::Create,
             "UPDATE" => Self::Update,
+            "DELETE" => Self::Delete,
             _ => Self::Other,
         }
     }
@@ -164,6 +172,17 @@ pub fn open<'b>(
     };
     let mut kind = request.take("kind");
     let mut resource = request.take("resource");
+    let mut name = text(&mut request, "name");
+    // The API server names no object when it deletes a collection.
+    if name.is_empty()
+        && let Some(stored) = objects
+            .old
+            .as_ref()
+            .and_then(|old| old.get("metadata")?.get("name"))
+        && let Json::String(stored) = stored
+    {
+        name.clone_from(stored);
+    }
     let request = AdmissionRequest {
         uid: text(&mut request, "uid"),
         kind: GroupVersionKind {
@@ -176,7 +195,7 @@ pub fn open<'b>(
             resource: text(&mut resource, "resource"),
         },
         sub_resource: text(&mut request, "subResource"),
-        name: text(&mut request, "name"),
+        name,
         operation: Operation::from(&*text(&mut request, "operation")),
         dry_run: request.take("dryRun") == Json::Bool(true),
     };

@@ -82,10 +82,15 @@ pub struct Comparison {
     pub problems: Vec<(Problem, String)>,
 }
 
-/// The paths to which operations on NodePools must be sent.
+/// The paths to which NodePools must be sent before they are stored.
 const REVIEWS: [&str; 2] = ["/mutate", "/validate"];
 
+/// The path to which deletions of NodePools may be sent.
+pub const DELETIONS: &str = "/validate/delete";
+
 const STRICT: &str = "/gate/strict";
+
+const STORES: &[&str] = &["CREATE", "UPDATE"];
 
 /// The paths to which operations on NodeClaims are sent. All pools may be strict, or none.
 const GATE: [&str; 2] = ["/gate", STRICT];
@@ -109,16 +114,17 @@ pub fn compare<'w>(
         comparison
             .problems
             .extend(distrust(webhook, &host, shown).map(|(kind, text)| problem(kind, text)));
-        let resource = match &*path {
-            path if reviews && REVIEWS.contains(&path) => "nodepools",
-            path if gate && GATE.contains(&path) => "nodeclaims",
+        let (resource, operations) = match &*path {
+            path if reviews && REVIEWS.contains(&path) => ("nodepools", STORES),
+            DELETIONS if reviews => ("nodepools", &["DELETE"] as &[_]),
+            path if gate && GATE.contains(&path) => ("nodeclaims", STORES),
             path => {
                 let text = format!("it calls {path}, which is not served");
                 comparison.problems.push(problem(Problem::Path, text));
                 continue;
             }
         };
-        if let Some(lacks) = unasked(&webhook.rules, resource) {
+        if let Some(lacks) = unasked(&webhook.rules, resource, operations) {
             comparison.problems.push(problem(Problem::Rules, lacks));
         }
         if path == STRICT && webhook.failure_policy == "Ignore" {
@@ -194,7 +200,7 @@ fn reason(error: &Error) -> String {
 }
 
 /// Which operations or objects of a resource the rules leave out.
-fn unasked(rules: &[Rule], resource: &str) -> Option<String> {
+fn unasked(rules: &[Rule], resource: &str, operations: &[&str]) -> Option<String> {
     let covers = |operation: &str| {
         rules.iter().any(|rule| {
             let has =
@@ -205,10 +211,8 @@ fn unasked(rules: &[Rule], resource: &str) -> Option<String> {
                 && has(&rule.operations, operation)
         })
     };
-    let unasked: Vec<&str> = ["CREATE", "UPDATE"]
-        .into_iter()
-        .filter(|operation| !covers(operation))
-        .collect();
+    let unasked = operations.iter().copied().filter(|operation| !covers(operation));
+    let unasked: Vec<&str> = unasked.collect();
     (!unasked.is_empty()).then(|| format!("its rules leave out {} of {resource}", unasked.join(" and ")))
 }
 

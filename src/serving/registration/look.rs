@@ -33,7 +33,7 @@ pub async fn read(client: &Client, serves: &[Serves], limit: Duration) -> Result
         Serves::Reviews => OF_REVIEWS,
         Serves::Gate => OF_THE_GATE,
     });
-    let configurations = webhooks::fetch(client, names.collect(), limit).await?;
+    let configurations = webhooks::fetch(client, names.copied().collect(), limit).await?;
     let webhooks = configurations.into_iter().flat_map(|(_, one)| one.webhooks);
     Ok(webhooks.collect())
 }

@@ -6,5 +6,5 @@
 mod compare;
 mod look;
 
-pub use compare::{Problem, Serves, compare, host_and_path};
+pub use compare::{DELETIONS, Problem, Serves, compare, host_and_path};
 pub use look::{Registration, RegistrationMetrics, read};

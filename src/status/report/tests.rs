@@ -52,7 +52,7 @@ fn webhook(path: &str, failure_policy: &str, bundle: &str) -> Webhook {
         "name": name,
         "clientConfig": {"caBundle": bundle, "service": {"name": "poolgate", "namespace": "gates", "path": path}},
         "rules": [{"apiGroups": ["karpenter.sh"], "apiVersions": ["v1"], "resources": [resource],
-            "operations": ["CREATE", "UPDATE"]}],
+            "operations": if path == DELETIONS { json!(["DELETE"]) } else { json!(["CREATE", "UPDATE"]) }}],
         "failurePolicy": failure_policy,
     }))
 }
@@ -213,6 +213,21 @@ fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_kno
 }
 
 #[test]
+fn the_webhook_of_deletions_is_not_asked_and_not_taken_for_a_dead_one() {
+    for asked in [None, well().asked] {
+        let mut facts = Facts { asked, ..well() };
+        let deletions = webhook(DELETIONS, "Ignore", &bundle(24 * 90 * HOUR));
+        facts.webhooks.as_mut().expect("webhooks").push(deletions);
+        let report = Report::of(&facts);
+        assert_eq!(report.problems, [""; 0]);
+        assert_eq!(
+            report.webhooks.expect("webhooks")[3].answers,
+            Answers::Unasked("not asked: only a deletion asks it")
+        );
+    }
+}
+
+#[test]
 fn a_strict_gate_that_names_pools_which_are_not_there_is_not_taken_for_a_dead_one() {
     let mut facts = well();
     let mut strict = webhook("/gate/strict", "Fail", &bundle(24 * 90 * HOUR));
@@ -267,6 +282,25 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
     assert_eq!(Report::of(&facts).problems, [""; 0]);
     facts.policy = Ok(Some("kind: Policy".into()));
     assert!(Report::of(&facts).problems[0].starts_with("the policy that is stored cannot be used"));
+}
+
+#[test]
+fn a_pool_that_has_used_up_another_limit_says_so_and_is_no_problem() {
+    let full = json!({
+        "metadata": {"name": "general", "uid": "u-pool"},
+        "spec": {"limits": {"cpu": "48"}},
+        "status": {"resources": {"cpu": "48", "nodes": "3"}},
+    });
+    let report = Report::of(&Facts {
+        pools: Ok(vec![read(full)]),
+        ..well()
+    });
+    assert_eq!(report.problems, [""; 0]);
+    let text = table::render(&report, WIDE);
+    assert!(
+        text.contains("general: 48 of 48 cpu in use: no node is added"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -38,9 +38,10 @@ const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/certifica
 
 pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-const CONFIGURATIONS: [(&str, &str); 3] = [
+const CONFIGURATIONS: [(&str, &str); 4] = [
     (MUTATING, "poolgate"),
     (VALIDATING, "poolgate"),
+    (VALIDATING, "poolgate-deletion"),
     (VALIDATING, "poolgate-gate"),
 ];
 

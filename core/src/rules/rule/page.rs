@@ -35,7 +35,7 @@ pub struct Kind {
     pub evidence: Option<Evidence>,
     /// The relevant fields of a NodePool, as YAML; they violate this rule and no other. In v1 unless an
     /// `apiVersion` says otherwise, and a NodePool unless `kind` does. Of two documents, the first is the stored
-    /// object that the second replaces.
+    /// object that the second replaces; if the second is null, the object is deleted.
     pub bad: &'static str,
     /// The fields of the bad example, put right: no rule has findings.
     pub good: &'static str,

@@ -37,6 +37,11 @@ impl Setting {
         } else {
             ("poolgate", "nodepools")
         };
+        let operations = if path == DELETIONS {
+            json!(["DELETE"])
+        } else {
+            json!(STORES)
+        };
         json!({
             "name": path,
             "clientConfig": {
@@ -47,7 +52,7 @@ impl Setting {
                 "apiGroups": ["karpenter.sh"],
                 "apiVersions": ["v1", "v1beta1"],
                 "resources": [resource],
-                "operations": ["CREATE", "UPDATE"],
+                "operations": operations,
                 "scope": "Cluster",
             }],
             "failurePolicy": if path == "/gate/strict" { "Fail" } else { "Ignore" },
@@ -55,10 +60,16 @@ impl Setting {
     }
 
     fn all(&self) -> Vec<Value> {
-        ["/mutate", "/validate", "/gate", "/gate/strict"]
-            .iter()
-            .map(|path| self.webhook(path))
-            .collect()
+        [
+            "/mutate",
+            "/validate",
+            "/gate",
+            "/gate/strict",
+            "/validate/delete",
+        ]
+        .iter()
+        .map(|path| self.webhook(path))
+        .collect()
     }
 
     fn compare(&self, webhooks: &[Value]) -> Comparison {
@@ -85,7 +96,8 @@ fn a_registration_as_shipped_is_reported_as_right() {
             ("/mutate", "Ignore"),
             ("/validate", "Ignore"),
             ("/gate", "Ignore"),
-            ("/gate/strict", "Fail")
+            ("/gate/strict", "Fail"),
+            ("/validate/delete", "Ignore")
         ]
     );
 }
@@ -150,7 +162,7 @@ fn a_path_at_which_nobody_asks_is_reported() {
     assert_eq!(missing(&setting, &[]), ["/mutate:", "/validate:", "/gate:"]);
     assert_eq!(missing(&setting, &all[..2]), ["/gate:"]);
     assert_eq!(
-        missing(&setting, &[&all[..2], &all[3..]].concat()),
+        missing(&setting, &[&all[..2], &all[3..4]].concat()),
         [""; 0],
         "all are strict"
     );

@@ -15,7 +15,7 @@ fn an_upgrade_by_helm_takes_no_certificate_back() {
     let clone = workplace();
     let helm = |command: &str| {
         let line = format!(
-            "helm {command} --namespace poolgate-system --set profile=gate,networkPolicy.enabled=false"
+            "helm {command} --namespace poolgate-system --set profile=gate,deletion.enabled=true,networkPolicy.enabled=false"
         );
         shell(clone.path(), Some(installed.plane.kubeconfig()), &line).success();
     };

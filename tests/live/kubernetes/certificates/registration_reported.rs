@@ -19,7 +19,8 @@ fn a_server_reports_what_is_wrong_with_its_registration_and_stays_ready() {
     let policy = validating["webhooks"][0]["failurePolicy"]
         .as_str()
         .expect("a policy");
-    server.wait_until_reported(&format!("registration: /mutate (Ignore), /validate ({policy})\n"));
+    let registered = format!("/mutate (Ignore), /validate ({policy}), /validate/delete (Ignore)");
+    server.wait_until_reported(&format!("registration: {registered}\n"));
     let problems =
         |kind: &str| server.metric(&format!("poolgate_registration_problems{{problem=\"{kind}\"}}"));
     assert_eq!(problems("no_ca_bundle"), Some(0.0));

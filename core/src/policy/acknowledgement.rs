@@ -1,4 +1,4 @@
-//! Which changes of a NodePool's template must be acknowledged.
+//! Which NodePools need an annotation before their nodes go.
 
 use super::Glob;
 use super::kinds::List;
@@ -6,16 +6,16 @@ use super::record::{object, record};
 use super::texts::POOL_PATTERN;
 
 record! {
-    /// The conditions for a change that makes Karpenter replace nodes.
+    /// The pools for which an annotation must acknowledge a change.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
-    pub struct DriftPolicy {
+    pub struct Acknowledgement {
         acknowledge: AcknowledgedPools = or_default "acknowledge", object(),
-            "Changes that replace nodes of these NodePools need the annotation poolgate.dev/acknowledge-drift.";
+            "The NodePools that need the annotation.";
     }
 }
 
 record! {
-    /// The NodePools whose changes need an acknowledgement.
+    /// The NodePools that need an acknowledgement.
     #[derive(Debug, Clone, Default, PartialEq, Eq)]
     pub struct AcknowledgedPools {
         pools: Vec<Glob> = or_default "pools", List(1, POOL_PATTERN),
@@ -23,8 +23,8 @@ record! {
     }
 }
 
-impl DriftPolicy {
-    /// Whether a change that replaces nodes of this NodePool must be acknowledged.
+impl Acknowledgement {
+    /// Whether this NodePool needs one.
     pub fn must_be_acknowledged(&self, pool: &str) -> bool {
         self.acknowledge.pools.iter().any(|pattern| pattern.matches(pool))
     }
