@@ -40,6 +40,8 @@ pub struct Rollout {
     settled_since: Option<Timestamp>,
     stuck_since: Option<Timestamp>,
     behind_since: Option<Timestamp>,
+    /// How much Karpenter has not reacted to.
+    missed: usize,
 }
 
 /// What is known of a NodePool at one moment.
@@ -73,7 +75,7 @@ pub struct RolloutClaim<'s> {
     /// Its condition `Drifted`.
     pub drifted: Option<&'s Condition>,
     /// What keeps it.
-    pub causes: &'s [Cause],
+    pub causes: Vec<Cause>,
 }
 
 /// How far a rollout is.
@@ -95,9 +97,6 @@ pub struct Progress {
     /// The NodeClaims, by name, that something keeps beyond the deadline, those on their way out among them.
     #[serde(skip)]
     pub kept: Vec<Arc<str>>,
-    /// Whether nothing is left to be done, as far as one look shows.
-    #[serde(skip)]
-    pub is_settled: bool,
     /// What follows.
     #[serde(flatten)]
     pub verdict: Verdict,
@@ -162,8 +161,24 @@ impl RolloutClaim<'_> {
     }
 }
 
+impl Progress {
+    /// That of a pool of which nothing else is known.
+    pub const fn stuck(why: Stuck) -> Self {
+        Self {
+            nodes: 0,
+            up_to_date: 0,
+            waiting: 0,
+            replacing: 0,
+            blocked: 0,
+            starting: 0,
+            kept: Vec::new(),
+            verdict: Verdict::Stuck(why),
+        }
+    }
+}
+
 impl Rollout {
-    /// Begins with what is there. The deadline is that of whoever waits.
+    /// Begins with what is there. The deadline is that of whoever waits; without one, a single look decides.
     pub fn begin(look: &RolloutLook<'_>, deadline: Option<Timestamp>) -> Self {
         let uid = |claim: &RolloutClaim<'_>| Arc::clone(&claim.state.uid);
         // A claim that is on its way out for another reason is nobody's concern.
@@ -178,6 +193,7 @@ impl Rollout {
             settled_since: None,
             stuck_since: None,
             behind_since: None,
+            missed: 0,
         }
     }
 
@@ -207,7 +223,6 @@ impl Rollout {
             blocked,
             starting: starting.len(),
             kept: kept.iter().map(|claim| Arc::clone(&claim.state.name)).collect(),
-            is_settled: is_settled && starting.is_empty(),
             verdict: Verdict::Waiting,
         };
 
@@ -218,19 +233,22 @@ impl Rollout {
         } else {
             self.awaited.retain(|uid| starting.contains(uid));
         }
-        let is_missed = |claim: &&RolloutClaim<'_>| {
+        let is_missed = |claim: &&&RolloutClaim<'_>| {
             !claim.is_marked() && claim.state.is_launched && !claim.state.is_going()
         };
-        let is_behind = look.is_seen == Some(false) || left.iter().any(is_missed);
-        let behind = lasted(&mut self.behind_since, is_behind, look.at);
+        let missed = left.iter().filter(is_missed).count() + usize::from(look.is_seen == Some(false));
+        if std::mem::replace(&mut self.missed, missed) > missed {
+            self.behind_since = None;
+        }
+        let behind = lasted(&mut self.behind_since, missed > 0, look.at);
         let is_stuck = !left.is_empty() && kept.len() == left.len() && self.awaited.is_empty();
         let stuck = lasted(&mut self.stuck_since, is_stuck, look.at);
-        let patience = patience(kept.iter().flat_map(|claim| claim.causes));
+        let patience = patience(kept.iter().flat_map(|claim| &claim.causes));
         let is_shown = look.is_seen.is_some() && self.is_shown_by_hash;
-        let quiet = if is_shown || self.nodes.is_empty() {
-            STEADY
-        } else {
-            SLOW
+        let quiet = match self.deadline {
+            None => SignedDuration::ZERO,
+            Some(_) if is_shown || self.nodes.is_empty() => STEADY,
+            Some(_) => SLOW,
         };
         let verdict = if let Some(name) = looped {
             Verdict::Stuck(Stuck::Loop(name))

@@ -80,6 +80,7 @@ impl Seen {
 /// A rollout with a deadline after two hours, and what its pool is.
 struct World {
     rollout: Option<Rollout>,
+    deadline: Option<Timestamp>,
     is_seen: Option<bool>,
     is_of_class: bool,
     makes_room: bool,
@@ -90,6 +91,7 @@ impl World {
     fn new() -> Self {
         Self {
             rollout: None,
+            deadline: Some(at(7200)),
             is_seen: Some(true),
             is_of_class: false,
             makes_room: false,
@@ -111,7 +113,7 @@ impl World {
                 is_of_template: seen.by_template.map(|is_outdated| !is_outdated),
                 by_class: seen.by_class,
                 drifted: seen.drifted.as_ref(),
-                causes: &seen.causes,
+                causes: seen.causes.clone(),
             })
             .collect();
         let look = RolloutLook {
@@ -122,7 +124,7 @@ impl World {
             makes_room: self.makes_room,
             claims: &claims,
         };
-        let begin = || Rollout::begin(&look, Some(at(7200)));
+        let begin = || Rollout::begin(&look, self.deadline);
         self.rollout.get_or_insert_with(begin).progress(&look)
     }
 
@@ -160,9 +162,23 @@ fn a_rollout_is_done_when_nothing_has_been_outdated_for_half_a_minute() {
 fn a_rollout_of_what_is_up_to_date_is_done_after_half_a_minute() {
     assert_eq!(World::new().ends(&[Seen::new("a")]), (30, Verdict::Done));
     assert_eq!(World::new().ends(&[]), (30, Verdict::Done));
-    assert!(World::new().look(0, &[Seen::new("a")]).is_settled);
-    assert!(!World::new().look(0, &[Seen::outdated("a")]).is_settled);
-    assert!(!World::new().look(0, &[Seen::new("a").starting(0)]).is_settled);
+}
+
+#[test]
+fn a_single_look_is_done_if_nothing_is_left() {
+    let once = |node: Seen| {
+        let mut world = World::new();
+        world.deadline = None;
+        world.look(0, &[node]).verdict
+    };
+    assert_eq!(once(Seen::new("a")), Verdict::Done);
+    for node in [
+        Seen::outdated("a"),
+        Seen::outdated("a").kept(Kind::PodDoNotDisrupt, None),
+        Seen::new("a").starting(0),
+    ] {
+        assert_eq!(once(node), Verdict::Waiting);
+    }
 }
 
 #[test]
@@ -222,6 +238,19 @@ fn a_karpenter_that_does_not_react_within_a_minute_is_down_or_behind() {
         ..Seen::outdated("a")
     };
     assert_eq!(World::new().ends(std::slice::from_ref(&unmarked)), behind);
+    // It is at work while it marks one after the other.
+    let mut world = World::new();
+    let nodes = [
+        unmarked.clone(),
+        Seen {
+            claim: Seen::new("b").claim,
+            ..unmarked.clone()
+        },
+    ];
+    world.look(0, &nodes);
+    world.look(50, &nodes[..1]);
+    assert_eq!(world.look(100, &nodes[..1]).verdict, Verdict::Waiting);
+    assert_eq!(world.look(110, &nodes[..1]).verdict, behind.1);
     let mut unlaunched = unmarked;
     unlaunched.claim.is_launched = false;
     assert_eq!(World::new().ends(&[unlaunched]).1, Verdict::Waiting);
