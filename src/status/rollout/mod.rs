@@ -2,7 +2,6 @@
 
 mod class;
 mod pools;
-mod subject;
 mod words;
 
 use std::process::ExitCode;
@@ -18,8 +17,7 @@ use super::WRONG;
 use super::look::{Look, LookArgs};
 use crate::cluster::ClusterReader;
 use crate::runtime::flags;
-use pools::Rollouts;
-use subject::Subject;
+use pools::{Rollouts, Subject};
 use words::RolloutReport;
 
 /// How often to look: as often as Karpenter looks what to disrupt.

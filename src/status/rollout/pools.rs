@@ -1,6 +1,7 @@
 //! The NodePools whose rollout is followed: what is read of them, and what core makes of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
 use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
@@ -11,13 +12,36 @@ use poolgate_core::nodelimit::why::{Goal, Kind};
 use poolgate_core::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 
 use super::class::{NodeClass, class_of};
-use super::subject::Subject;
 use super::words::{PoolProgress, RolloutReport};
 use crate::cluster::objects::{NodeClassRef, PoolObject};
 use crate::status::facts::{Facts, KnownClaim};
 use crate::status::look::Look;
 use crate::status::pools::{NodesByName, PoolFacts};
 use crate::status::why::{Keeps, More, Why, Whys};
+
+/// What is asked about: a NodePool, or all that use a node class.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Pool(String),
+    /// The kind in lower case, and the name.
+    Class(String, String),
+}
+
+impl FromStr for Subject {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (kind, name) = text.split_once('/').filter(|(_, name)| !name.is_empty()).ok_or(
+            "write nodepool/NAME, or the kind of a node class and its name, such as ec2nodeclass/NAME",
+        )?;
+        let kind = kind.to_ascii_lowercase();
+        match kind.as_str() {
+            "nodepool" | "nodepools" => Ok(Self::Pool(name.to_owned())),
+            _ if kind.ends_with("nodeclass") => Ok(Self::Class(kind, name.to_owned())),
+            _ => Err("the kind must be nodepool, or that of a node class, such as ec2nodeclass"),
+        }
+    }
+}
 
 /// The rollouts of NodePools.
 pub struct Rollouts {
@@ -31,7 +55,7 @@ pub struct Rollouts {
 struct Followed {
     /// Its node class, if a change of that is waited for.
     class: Option<NodeClassRef>,
-    /// None before the first look, and when the pool is gone.
+    /// None before the first look.
     rollout: Option<Rollout>,
 }
 
@@ -237,6 +261,24 @@ impl PoolProgress {
             opens: None,
             kept: Vec::new(),
             progress: Progress::stuck(Stuck::Gone),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_written_as_for_kubectl() {
+        let class = |kind: &str| Subject::Class(kind.to_owned(), "default".to_owned());
+        assert_eq!("nodepool/a".parse(), Ok(Subject::Pool("a".to_owned())));
+        assert_eq!("NodePools/a".parse(), Ok(Subject::Pool("a".to_owned())));
+        assert_eq!("EC2NodeClass/default".parse(), Ok(class("ec2nodeclass")));
+        assert_eq!("aksnodeclass/default".parse(), Ok(class("aksnodeclass")));
+        assert_eq!("nodeclass/default".parse(), Ok(class("nodeclass")));
+        for wrong in ["general", "nodepool/", "deployment/a", ""] {
+            assert!(wrong.parse::<Subject>().is_err(), "{wrong}");
         }
     }
 }
