@@ -204,7 +204,11 @@ impl Rollout {
             |claim: &&RolloutClaim<'_>| self.nodes.contains(&claim.state.uid) && claim.is_outdated();
         let left: Vec<&RolloutClaim<'_>> = look.claims.iter().filter(is_left).collect();
         self.is_shown_by_hash |= left.iter().any(|claim| claim.by_class == Some(true));
-        let is_kept = |claim: &&&RolloutClaim<'_>| claim.causes.iter().any(|cause| self.lasts(cause, look));
+        // Of a node that Karpenter has not marked, causes say why it is not consolidated.
+        let is_kept = |claim: &&&RolloutClaim<'_>| {
+            let is_wanted = claim.is_marked() || claim.state.deleted.is_some();
+            is_wanted && claim.causes.iter().any(|cause| self.lasts(cause, look))
+        };
         let kept: Vec<&&RolloutClaim<'_>> = left.iter().filter(is_kept).collect();
         let starting = look.claims.iter().filter(|claim| claim.is_starting());
         let starting: BTreeSet<Arc<str>> = starting.map(|claim| Arc::clone(&claim.state.uid)).collect();

@@ -238,6 +238,8 @@ fn a_karpenter_that_does_not_react_within_a_minute_is_down_or_behind() {
         ..Seen::outdated("a")
     };
     assert_eq!(World::new().ends(std::slice::from_ref(&unmarked)), behind);
+    let unconsolidated = unmarked.clone().kept(Kind::BudgetClosed, None);
+    assert_eq!(World::new().ends(&[unconsolidated]), behind);
     // It is at work while it marks one after the other.
     let mut world = World::new();
     let nodes = [
