@@ -18,7 +18,7 @@ mod table;
 
 use std::net::SocketAddr;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use axum::Router;
@@ -136,6 +136,7 @@ async fn measure_events(script: &Script, reconciler: &Reconciler) -> Result<Tabl
         }),
     ];
     for (name, path, object) in kinds {
+        wait_between_minutes().await?;
         let (cpu, begun) = (reconciler.cpu()?, Instant::now());
         let looks = reconciler.looks().await?;
         for event in 0..EVENTS {
@@ -158,6 +159,18 @@ async fn measure_events(script: &Script, reconciler: &Reconciler) -> Result<Tabl
         );
     }
     Ok(events)
+}
+
+/// Waits until the looks are over with which a minute begins, and until no other minute begins soon: a pool whose budgets have
+/// a window is looked at each minute.
+async fn wait_between_minutes() -> Result<()> {
+    loop {
+        let second = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() % 60;
+        if (15..=35).contains(&second) {
+            return Ok(());
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
 }
 
 fn kubeconfig_for(address: SocketAddr) -> Value {

@@ -34,6 +34,7 @@ pub(crate) fn claim(number: usize, drifted: bool) -> String {
             "resourceVersion": "2",
             "creationTimestamp": "2026-11-01T00:00:00Z",
             "labels": labels(number),
+            "annotations": {"karpenter.sh/nodepool-hash": "17143345167912317432", "karpenter.sh/nodepool-hash-version": "v3"},
             "finalizers": ["karpenter.sh/termination"],
         },
         "spec": {"expireAfter": "720h", "requirements": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},

@@ -109,13 +109,13 @@ pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Op
 }
 
 /// What an update of a NodePool does to its nodes, if it replaces any: said before anybody applies it.
-pub fn replacement<'a>(
+pub fn replacement(
     old: &NodePool<'_>,
-    new: &'a NodePool<'a>,
+    new: &NodePool<'_>,
     claims: Option<&[DriftClaim]>,
     policy: &Policy,
     at: Timestamp,
-) -> Option<Replacement<'a>> {
+) -> Option<Replacement> {
     let limits = Limits::parse(new, Some(old), policy);
     Replacement::of(new, old, &limits, claims, policy, at)
 }

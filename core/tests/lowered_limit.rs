@@ -102,6 +102,7 @@ fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
         expire_after: None,
         has_grace_period: false,
         has_deadline: false,
+        drift_hash: None,
         conditions: Conditions::default(),
     }
 }

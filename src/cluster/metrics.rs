@@ -1,5 +1,7 @@
 //! The metrics of the cluster side.
 
+use std::sync::atomic::AtomicU64;
+
 use poolgate_core::karpenter::TargetKarpenter;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -15,6 +17,7 @@ pub struct ClusterMetrics {
     unreadable: Counter,
     static_pools: Gauge,
     denied_pools: Family<[Label; 1], Gauge>,
+    limit_used: Family<[Label<String>; 2], Gauge<f64, AtomicU64>>,
     /// Changes of a template whose hash is not known, by why.
     pub drift_doubts: Counters,
 }
@@ -39,6 +42,10 @@ impl ClusterMetrics {
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
                 "Stored NodePools that this rule would deny if they were created now",
+            ),
+            limit_used: registry.metric(
+                "nodepool_limit_used_ratio",
+                "How much of a limit the nodes of a stored NodePool use; 1 is all of it",
             ),
             drift_doubts: registry.counters(
                 "drift_doubts",
@@ -71,9 +78,20 @@ impl ClusterMetrics {
         self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
     }
 
+    /// This much of a pool's limit is used; `None` if it has no such limit any more.
+    pub fn limit_used(&self, pool: &str, resource: &str, used: Option<f64>) {
+        let labels = [("nodepool", pool.into()), ("resource", resource.into())];
+        if let Some(used) = used {
+            self.limit_used.get_or_create(&labels).set(used);
+        } else {
+            self.limit_used.remove(&labels);
+        }
+    }
+
     /// Nothing is known of what is stored.
-    pub fn no_denied_pools(&self) {
+    pub fn no_stored_pools(&self) {
         self.denied_pools.clear();
+        self.limit_used.clear();
     }
 }
 

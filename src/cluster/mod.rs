@@ -17,7 +17,7 @@ pub mod objects;
 pub mod pools;
 mod reader;
 mod reconnect;
-pub mod stored_verdicts;
+pub mod stored_pools;
 pub mod view;
 pub mod watch;
 pub mod webhooks;

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::collection::Versioned;
 use super::metrics::ClusterMetrics;
 use super::objects::{Metadata, Object};
-use super::stored_verdicts::StoredVerdicts;
+use super::stored_pools::StoredPools;
 use super::watch::Follower;
 use crate::cluster::view::{CachedPool, ClusterView, Pools};
 
@@ -72,7 +72,7 @@ pub struct PoolFollower {
     pub view: Arc<ClusterView>,
     pub metrics: ClusterMetrics,
     /// None where nothing is reviewed.
-    pub verdicts: Option<StoredVerdicts>,
+    pub stored: Option<StoredPools>,
     pub listing: Pools,
     /// Whether it was logged that there are too many.
     pub is_logged: bool,
@@ -83,8 +83,8 @@ impl Follower for PoolFollower {
 
     fn list_begins(&mut self) {
         self.listing = Pools::default();
-        if let Some(verdicts) = &mut self.verdicts {
-            verdicts.list_begins();
+        if let Some(stored) = &mut self.stored {
+            stored.list_begins();
         }
     }
 
@@ -92,16 +92,16 @@ impl Follower for PoolFollower {
         if self.has_room(self.listing.len())
             && let Some((name, pool)) = kept(pool)
         {
-            if let Some(verdicts) = &mut self.verdicts {
-                verdicts.listed(&name, &object);
+            if let Some(stored) = &mut self.stored {
+                stored.listed(&name, &object);
             }
             self.listing.insert(name, pool);
         }
     }
 
     fn list_ends(&mut self) {
-        if let Some(verdicts) = &mut self.verdicts {
-            verdicts.list_ends();
+        if let Some(stored) = &mut self.stored {
+            stored.list_ends();
         }
         let listing = std::mem::take(&mut self.listing);
         self.metrics.static_pools(listing.statics());
@@ -111,16 +111,16 @@ impl Follower for PoolFollower {
     fn changed(&mut self, WholePool { pool, object }: WholePool) {
         let Some((name, pool)) = kept(pool) else { return };
         if self.view.pool(&name).is_some() || self.has_room(self.view.pool_count()) {
-            if let Some(verdicts) = &mut self.verdicts {
-                verdicts.changed(&name, &object);
+            if let Some(stored) = &mut self.stored {
+                stored.changed(&name, &object);
             }
             self.metrics.static_pools(self.view.set_pool(name, Some(pool)));
         }
     }
 
     fn gone(&mut self, WholePool { pool, .. }: &WholePool) {
-        if let Some(verdicts) = &mut self.verdicts {
-            verdicts.gone(&pool.metadata.name);
+        if let Some(stored) = &mut self.stored {
+            stored.gone(&pool.metadata.name);
         }
         let statics = self.view.set_pool(pool.metadata.name.clone(), None);
         self.metrics.static_pools(statics);
@@ -129,14 +129,14 @@ impl Follower for PoolFollower {
     /// No scale request is denied by a limit that may have been raised since.
     fn lost(&mut self) {
         self.metrics.static_pools(0);
-        if let Some(verdicts) = &mut self.verdicts {
-            verdicts.lost();
+        if let Some(stored) = &mut self.stored {
+            stored.lost();
         }
         self.view.set_pools(None);
     }
 
     fn wants_list(&self) -> BoxFuture<'static, ()> {
-        let outdated = self.verdicts.as_ref().map(StoredVerdicts::outdated);
+        let outdated = self.stored.as_ref().map(StoredPools::outdated);
         outdated.unwrap_or_else(|| Box::pin(pending()))
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         let view = Arc::new(ClusterView::new(TargetKarpenter::default()));
         let metrics = ClusterMetrics::default();
         PoolFollower {
-            verdicts: Some(StoredVerdicts::new(
+            stored: Some(StoredPools::new(
                 Arc::clone(&view),
                 Policy::default().into(),
                 metrics.clone(),

@@ -1,24 +1,32 @@
 //! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
 //! reported with the place and with what to do about it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
 use poolgate_core::karpenter::NODEPOOL_DEFINITION;
+use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
+use poolgate_core::nodelimit::why::keeps_from_drift;
 use poolgate_files::sources::cluster::{
     Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject,
 };
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::api::{ApiError, Deadline, Fault, resource};
 use super::collection::{Collection, RawObject};
 use super::config::{Found, UnusableConfig, UnusableKubeconfig, find_at, kubeconfig_of};
 use super::connect;
-use super::objects::{DEFINITIONS, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES};
+use super::objects::{
+    BudgetObject, DEFINITIONS, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES, NodeKinds, NodeObject,
+    POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts,
+};
 
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
@@ -113,6 +121,7 @@ impl ClusterReader {
             Request::NodePools => self.list(NODE_POOLS, None, take),
             Request::NodeClaims => self.list(NODE_CLAIMS, None, take),
             Request::Nodes => self.list(NODES, None, take),
+            Request::Kept(nodes) => self.kept(nodes, take),
             Request::Events { reason, about } => {
                 let fields = format!("reason={reason},involvedObject.kind={about}");
                 self.list(EVENTS, Some(&fields), take)
@@ -157,18 +166,67 @@ impl ClusterReader {
         fields: Option<&str>,
         take: &mut TakeObject<'_>,
     ) -> Result<(), ClusterReadError> {
-        let objects = Collection::<RawObject>::new(self.client.clone(), path);
+        self.each(path, fields, |object: RawObject| {
+            take(&object).map_err(|error| {
+                ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
+            })
+        })
+    }
+
+    fn each<K: DeserializeOwned + Clone + Send + 'static>(
+        &self,
+        path: &str,
+        fields: Option<&str>,
+        mut take: impl FnMut(K) -> Result<(), ClusterReadError>,
+    ) -> Result<(), ClusterReadError> {
+        let objects = Collection::<K>::new(self.client.clone(), path);
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(Into::into);
         let mut pages = objects.pages(params);
         while let Some(page) = self.ask(pages.next(Deadline::within(ANSWER)))? {
-            for object in page {
-                take(&object).map_err(|error| {
-                    ClusterReadError(format!("{}: list {}: {error}", self.server, resource(path)))
-                })?;
-            }
+            page.into_iter().try_for_each(&mut take)?;
         }
         Ok(())
+    }
+
+    /// Pods and budgets are read only if a node may be kept by them.
+    fn kept(
+        &self,
+        nodes: &BTreeMap<String, bool>,
+        take: &mut TakeObject<'_>,
+    ) -> Result<(), ClusterReadError> {
+        let mut pods: BTreeMap<String, Vec<PodOnNode>> = BTreeMap::new();
+        let mut budgets: Vec<PodDisruptionBudget> = Vec::new();
+        if nodes.values().any(|is_bounded| !is_bounded) {
+            self.each(PODS, Some("spec.nodeName!="), |pod: PodObject<Texts>| {
+                if let Some(name) = pod.node_name().filter(|name| nodes.get(*name) == Some(&false)) {
+                    pods.entry(name.to_owned()).or_default().push(pod.on_node());
+                }
+                Ok(())
+            })?;
+            self.each(POD_DISRUPTION_BUDGETS, None, |budget: BudgetObject| {
+                budgets.push(budget.budget());
+                Ok(())
+            })?;
+        }
+        let mut kinds = NodeKinds::default();
+        self.each(NODES, None, |node: NodeObject| {
+            let Some(seen) = node.seen(&mut kinds, &BTreeSet::new()) else {
+                return Ok(());
+            };
+            let Some(is_bounded) = nodes.get(&*seen.node.name) else {
+                return Ok(());
+            };
+            let pods = pods.get(&*seen.node.name).filter(|_| !is_bounded);
+            let Some(cause) =
+                keeps_from_drift(&seen.node, pods.map(Vec::as_slice), &budgets, Timestamp::now())
+            else {
+                return Ok(());
+            };
+            to_raw_value(&(&*seen.node.name, cause.text))
+                .and_then(|kept| take(&kept))
+                .map_err(|error| ClusterReadError(format!("{}: {error}", self.server)))
+        })
     }
 
     /// Where the objects of a kind are; `None` if it is not served.

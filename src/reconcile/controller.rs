@@ -249,7 +249,7 @@ impl Controller {
 
     fn look_at_all(&mut self) {
         let now = Instant::now();
-        for pool in self.pools.seen.look(Index::concerned) {
+        for pool in self.pools.seen.look(Index::all_pools) {
             self.queue.push(pool, now);
         }
     }

@@ -56,7 +56,11 @@ impl PoolReconciler {
         let snapshot = self.seen.look(|index| index.snapshot(pool));
         let now = self.now();
         let plan = plan(&self.state(&snapshot), &known.plan, now);
-        self.writer.metrics.pools.show(pool, &plan.numbers);
+        if snapshot.exists {
+            self.writer.metrics.pools.show(pool, &plan.numbers);
+        } else {
+            self.writer.metrics.pools.forget(pool);
+        }
         // First: until it is written, Karpenter requests nodes that must be denied.
         let limited = match plan.spec_limit {
             Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,

@@ -45,12 +45,16 @@ impl ClaimLister {
         }
     }
 
-    /// The NodeClaims of a pool; `None` if that is not possible in time. `hash` is what the change does to the hash of the
-    /// template. Blocks the thread of the review, which has nothing else to do.
-    pub fn list(&self, pool: &str, hash: HashChange) -> Option<Vec<DriftClaim>> {
+    /// Counts it if what a change does to the hash of a template is not known.
+    pub fn count(&self, hash: HashChange) {
         if let HashChange::Unknown(doubt) = hash {
             self.doubts.inc(doubt.as_str());
         }
+    }
+
+    /// The NodeClaims of a pool; `None` if that is not possible in time. Blocks the thread of the review, which has nothing else
+    /// to do.
+    pub fn list(&self, pool: &str) -> Option<Vec<DriftClaim>> {
         let _turn = self.turn.try_acquire().ok()?;
         let listed = block_in_place(|| Handle::current().block_on(self.all(pool)).map_err(Box::new));
         listed.unwrap_or_else(|error| {

@@ -114,7 +114,7 @@ impl Reviewer {
             ));
         }
         let review = if let Some(subject) = subject_of(endpoint, &request) {
-            self.review(&request, subject, &objects.new, objects.old.as_ref())
+            self.review(endpoint, &request, subject, &objects.new, objects.old.as_ref())
         } else if scale::is_of_nodepool(&request) {
             scale::review(
                 &request.name,
@@ -130,15 +130,23 @@ impl Reviewer {
 
     fn review(
         &self,
+        endpoint: Endpoint,
         request: &AdmissionRequest<'_>,
         subject: Subject,
         object: &Json<'_>,
         old: Option<&Json<'_>>,
     ) -> Review {
         let old = old.filter(|_| request.operation == Operation::Update);
+        let policy = &self.policy.load().policy;
         let claims = self.claims.as_ref().zip(old).and_then(|(claims, old)| {
             let hash = replaces_nodes(subject, object, old)?;
-            claims.list(&request.name, hash)
+            // The mutating endpoint warns of nothing: there the NodeClaims matter only if the change may be denied.
+            match endpoint {
+                Endpoint::Validate => claims.count(hash),
+                Endpoint::Mutate if policy.drift.must_be_acknowledged(&request.name) => {}
+                Endpoint::Mutate => return None,
+            }
+            claims.list(&request.name)
         });
         let request = Request {
             subject,
@@ -147,7 +155,7 @@ impl Reviewer {
             claims: claims.as_deref(),
             at: Timestamp::now(),
         };
-        review(&request, &self.policy.load().policy, &self.view.karpenter())
+        review(&request, policy, &self.view.karpenter())
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {

@@ -10,7 +10,7 @@ use crate::cluster::config::{ClusterArgs, ClusterConfigError, Found, find};
 use crate::cluster::definition::{self, DefinitionFollower};
 use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
 use crate::cluster::pools::PoolFollower;
-use crate::cluster::stored_verdicts::StoredVerdicts;
+use crate::cluster::stored_pools::StoredPools;
 use crate::cluster::view::{ClusterView, Pools};
 use crate::cluster::watch::Watch;
 use crate::cluster::{ClusterMetrics, Collection};
@@ -105,9 +105,9 @@ impl ClusterWatch {
         let registration = self
             .registration
             .map(|registration| registration.watch(client.clone(), self.metrics.watches.clone()));
-        let verdicts = |policy| StoredVerdicts::new(Arc::clone(&self.view), policy, self.metrics.clone());
+        let stored = |policy| StoredPools::new(Arc::clone(&self.view), policy, self.metrics.clone());
         let follow_pools = PoolFollower {
-            verdicts: self.policy.map(verdicts),
+            stored: self.policy.map(stored),
             view: self.view,
             metrics: self.metrics,
             listing: Pools::default(),

@@ -9,7 +9,9 @@ use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::plan::{ClaimState, Node, PodOnNode, Pool};
 use poolgate_core::nodelimit::why::{KnownPool, PoolDetails};
 use poolgate_core::policy::{FeatureGate, Policy};
+use poolgate_core::rules::used_up;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::facts::{Asked, Facts, KnownClaim, KnownNode};
 use crate::cluster::ledgers::{self, StoredLedger};
@@ -107,6 +109,8 @@ pub struct PoolFacts<'f> {
     pub over_limit: Option<OverLimit>,
     /// Which of its nodes are replaced at the limit, if that is known.
     pub at_limit: Option<AtLimit>,
+    /// Limits of other resources than nodes that are used up.
+    used_up: Vec<String>,
 }
 
 impl<'f> PoolFacts<'f> {
@@ -117,7 +121,10 @@ impl<'f> PoolFacts<'f> {
         policy: Option<&Policy>,
         nodes: &NodesByName<'f>,
     ) -> Self {
-        let kept = object.kept();
+        let mut kept = object.kept();
+        if let Some(status) = kept.get_mut("status").and_then(Value::as_object_mut) {
+            status.insert("resources".to_owned(), object.status.resources.clone());
+        }
         let json = Json::from(&kept);
         let view = NodePool::view(ApiVersion::V1, &json);
         let disruption = view.disruption.as_ref().present();
@@ -147,6 +154,7 @@ impl<'f> PoolFacts<'f> {
             facts,
             over_limit: OverLimit::annotated(&view).or(policy.map(|policy| policy.over_limit)),
             at_limit: AtLimit::annotated(&view).or(policy.map(|policy| policy.at_limit)),
+            used_up: used_up(&view),
             known: KnownPool::new((pool, details), claims, knows_nodes, ledger, has_no_leader),
         }
     }
@@ -186,6 +194,7 @@ impl<'f> PoolFacts<'f> {
         if let Some(outstanding @ 1..) = self.known.outstanding() {
             notes.push(format!("{outstanding} admitted and not created yet"));
         }
+        notes.extend(self.used_up.iter().cloned());
         notes.extend(self.ledger_says());
         notes.extend(self.replacements());
         notes.extend(self.events());

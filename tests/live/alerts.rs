@@ -38,6 +38,8 @@ fn promtool(arguments: &[&str]) -> Outcome {
 struct Recording {
     /// By the name of each series.
     series: BTreeMap<String, f64>,
+    /// Those that change, as promtool writes their values.
+    moving: BTreeMap<String, String>,
     /// Whether all processes are gone after ten minutes.
     ends: bool,
 }
@@ -86,6 +88,11 @@ impl Recording {
                 };
                 json!({"series": name, "values": format!("{before}+0x10 {after}")})
             })
+            .chain(
+                self.moving
+                    .iter()
+                    .map(|(name, values)| json!({"series": name, "values": values})),
+            )
             .collect();
         let samples: Vec<Value> = expected
             .iter()
@@ -188,6 +195,46 @@ fn an_alert_fires_if_no_reconciler_is_left_and_not_because_of_those_that_observe
 }
 
 #[test]
+fn a_rollout_is_stuck_if_it_may_move_and_does_not() {
+    let always = |nodes: i32| format!("{nodes}+0x130");
+    let tries = |first: i32, second: i32| format!("{first} {second} ").repeat(65);
+    for (what, waiting, replacing, blocked, allowed, is_stuck) in [
+        ("nothing goes", always(40), always(0), always(0), 4, true),
+        ("a drain does not end", always(3), always(1), always(0), 1, true),
+        (
+            "the last drain does not end",
+            always(0),
+            always(1),
+            always(0),
+            1,
+            true,
+        ),
+        ("each try fails", tries(3, 2), tries(0, 1), always(0), 1, true),
+        ("it moves", "400-1x130".to_owned(), always(4), always(0), 4, false),
+        ("the window is closed", always(40), always(0), always(0), 0, false),
+        ("the rest is blocked", always(0), always(0), always(3), 4, false),
+        ("it is over", always(0), always(0), always(0), 4, false),
+    ] {
+        println!("{what}");
+        let mut day = Recording::default();
+        for (state, nodes) in [
+            ("waiting", waiting),
+            ("replacing", replacing),
+            ("blocked", blocked),
+        ] {
+            let name = format!("poolgate_nodepool_nodes{{nodepool=\"general\",state=\"{state}\"}}");
+            day.moving.insert(name, nodes);
+        }
+        let name = "poolgate_nodepool_allowed_disruptions{nodepool=\"general\",reason=\"Drifted\"}";
+        day.moving.insert(name.to_owned(), always(allowed));
+        let up_to_date = "poolgate_nodepool_nodes{nodepool=\"general\",state=\"up_to_date\"}";
+        day.moving.insert(up_to_date.to_owned(), "0+1x130".to_owned());
+        let expected: &[&str] = if is_stuck { &["PoolgateRolloutStuck"] } else { &[] };
+        day.expect_firing(expected);
+    }
+}
+
+#[test]
 fn on_a_bad_day_those_alerts_fire_that_should() {
     let plane = ControlPlane::start();
     let mut fleet = Fleet::in_cluster(&plane);
@@ -251,9 +298,16 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
     let reconciler = Reconciler::start(&account, &[LEDGERS]);
     for metric in ["excess_nodes", "unrepaired_nodes"] {
-        let metric = format!("poolgate_nodepools_{metric}{{nodepool=\"general\"}}");
+        let metric = format!("poolgate_nodepool_{metric}{{nodepool=\"general\"}}");
         reconciler.wait_for_metric(&metric, 1.0);
     }
+    // A drifted node that Karpenter, which does not run here, could replace.
+    fleet.pool("stuck", 5, &json!({}));
+    fleet.busy("stuck", "node-c");
+    reconciler.wait_for_metric(
+        "poolgate_nodepool_nodes{nodepool=\"stuck\",state=\"waiting\"}",
+        1.0,
+    );
     // A node for which no new one comes: that takes 15 minutes.
     let stopped = "poolgate_replacements_total{reason=\"Unhealthy\",outcome=\"stopped\"}";
     reconciler.wait_for_metric(stopped, 0.0);
@@ -274,5 +328,6 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
         "PoolgatePolicyUnusable",
         "PoolgateRegisteredWrongly",
         "PoolgateReplacementsStopped",
+        "PoolgateRolloutStuck",
     ]);
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::json::Json;
@@ -19,6 +20,12 @@ pub enum Segment {
 /// A path from the object's root to a field, such as `spec.disruption.budgets[1].nodes`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FieldPath(Vec<Segment>);
+
+impl Serialize for FieldPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// Room for most paths, in bytes, so that their text is allocated once.
 const USUAL_LENGTH: usize = 64;

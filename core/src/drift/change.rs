@@ -69,6 +69,8 @@ pub struct DriftClaim {
     pub hash: Option<Box<str>>,
     /// Its annotation [`HASH_VERSION_ANNOTATION`].
     pub hash_version: Option<Box<str>>,
+    /// What keeps its node although it drifts, if that was asked.
+    pub kept: Option<Box<str>>,
 }
 
 impl DriftClaim {

@@ -98,6 +98,16 @@ impl<'a> NodePool<'a> {
         self.object.get("status")?.get("resources")?.get(resource)
     }
 
+    /// How much of each limit above zero is used, by the status of a stored pool; 1 is all of it.
+    pub fn limits_used(&self) -> impl Iterator<Item = (&'a str, f64)> {
+        let limits = self.limits.present().into_iter().flatten();
+        limits.filter_map(|(resource, limit)| {
+            let limit = Self::limit_value(limit).filter(|limit| !limit.is_negative() && !limit.is_zero())?;
+            let used = Self::limit_value(self.used(resource)?)?;
+            Some((resource, used.part_of(&limit)?))
+        })
+    }
+
     /// How many nodes the status of a stored pool has, without those on their way out: Karpenter writes it every few seconds,
     /// into `nodes` since 1.8.
     pub fn reported_nodes(&self) -> Option<usize> {

@@ -102,6 +102,18 @@ impl<'a> Selection<'a> {
         self
     }
 
+    /// What is allowed if this value is read as another one.
+    #[must_use]
+    pub(crate) fn reading(mut self, value: &str, as_other: &'a str) -> Self {
+        for words in self.allowed.iter_mut().chain([&mut self.excluded]) {
+            if words.has(value) {
+                let read = |word: &'a str| if word == value { as_other } else { word };
+                *words = std::mem::take(words).0.into_iter().map(read).collect();
+            }
+        }
+        self
+    }
+
     /// Whether a value is allowed.
     pub fn has(&self, value: &str) -> bool {
         let listed = match &self.allowed {

@@ -5,7 +5,7 @@ use serde_json::Number;
 use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
-use super::{ApiVersion, Field, Operator};
+use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Operator};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 use crate::value::label::split_key;
@@ -85,6 +85,13 @@ impl<'a> Template<'a> {
     /// The requirements that are objects; none if the list is missing or has the wrong type.
     pub fn requirements(&self) -> &[Requirement<'a>] {
         self.requirements.as_ref().present().map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether its nodes get the annotation that keeps Karpenter from disrupting them: drift, too, leaves them alone.
+    pub(crate) fn protects_nodes(&self) -> bool {
+        let annotations = self.annotations.present();
+        let value = annotations.and_then(|annotations| annotations.get(DO_NOT_DISRUPT_ANNOTATION));
+        value.and_then(Json::as_str) == Some("true")
     }
 
     /// Whether a change of this field of a NodePool, alone or in a list, makes Karpenter replace all its nodes: the hash by

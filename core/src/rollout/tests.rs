@@ -31,6 +31,7 @@ impl Seen {
                 expire_after: None,
                 has_grace_period: false,
                 has_deadline: false,
+                drift_hash: None,
                 conditions: Conditions {
                     initialized: true,
                     ..Conditions::default()

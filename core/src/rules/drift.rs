@@ -1,15 +1,19 @@
 //! What an update does to the nodes that the pool has.
 
-use jiff::Timestamp;
+use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+
+use super::context::Context;
 use super::findings::Findings;
-use super::limits::Limits;
+use super::limits::{Limits, room::without_room};
 use crate::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, AtLimit, NodeLimitMode};
 use crate::budget::Budgets;
 use crate::diagnostic::{ErrorType, FieldPath, counted};
 use crate::drift::{DriftClaim, HashChange, Pace, TemplateChange};
 use crate::json::Json;
-use crate::karpenter::{KarpenterVersion, NodePool, Template};
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion, NodePool, Template};
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
 
@@ -18,25 +22,26 @@ pub static DRIFT_ACKNOWLEDGED: Rule = rule!("policy-drift-acknowledged", Error, 
 
 /// Says which nodes this update makes Karpenter replace, and how fast.
 pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
-    let context = findings.context;
-    if !context.release.has(KarpenterVersion::V1_STORED) {
-        return;
-    }
+    let Context {
+        release,
+        claims,
+        policy,
+        at,
+        ..
+    } = findings.context;
     // A pool that Karpenter has never looked at has no nodes.
-    if !old.has_status() && context.claims.is_none() {
+    if !release.has(KarpenterVersion::V1_STORED) || !old.has_status() && claims.is_none() {
         return;
     }
-    let replacement = Replacement::of(pool, old, limits, context.claims, context.policy, context.at);
-    let Some(Replacement {
-        change, title, pace, ..
-    }) = replacement
-    else {
+    let Some(replacement) = Replacement::of(pool, old, limits, claims, policy, at) else {
         return;
     };
-    check_acknowledged(pool, &change, findings);
-    let path = match change.fields.first() {
-        Some(first) if change.hash != HashChange::None => first.clone(),
-        _ => Template::requirements_path(),
+    if let Some(digest) = &replacement.acknowledge {
+        check_acknowledged(pool, digest, findings);
+    }
+    let mut fields = replacement.fields.into_iter();
+    let Some(path) = fields.next() else {
+        return;
     };
     let error_type = match path.find(pool.object) {
         None | Some(Json::Array(_) | Json::Object(_) | Json::Null) => ErrorType::Note {
@@ -44,41 +49,52 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
         },
         Some(value) => ErrorType::note(value),
     };
-    let doubt = match change.hash {
-        HashChange::Unknown(doubt) => Some(doubt.to_string()),
-        HashChange::None | HashChange::To(_) => None,
-    };
-    let pace = pace.and_then(|pace| pace.clause());
-    let consequence: Vec<String> = doubt.into_iter().chain(pace).collect();
-    let finding = findings.report(&DRIFT, path, error_type, title);
+    let pace = replacement.pace.and_then(|pace| pace.clause());
+    let consequence = replacement
+        .doubt
+        .into_iter()
+        .chain(pace)
+        .chain(replacement.remarks);
+    let consequence: Vec<String> = consequence.collect();
+    let finding = findings.report(&DRIFT, path, error_type, replacement.title);
     if !consequence.is_empty() {
         finding.consequence(consequence.join("; "));
     }
-    for other in change.fields.into_iter().skip(1) {
+    for other in fields {
         finding.related(other);
     }
 }
 
-/// What an update of a NodePool does to the nodes that the pool has.
-#[derive(Debug)]
-pub struct Replacement<'a> {
-    /// Why.
-    pub change: TemplateChange<'a>,
-    /// How many nodes are replaced at most, if that is known.
-    pub most: Option<usize>,
-    /// How many nodes the pool has, if that is known.
-    pub nodes: Option<u32>,
+/// What an update of a NodePool does to the nodes that the pool has. As JSON it has no time: nobody knows when it is applied.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replacement {
     /// What happens: `this replaces up to 40 nodes`.
     pub title: String,
+    /// How many nodes are replaced at most, if that is known.
+    pub at_most: Option<usize>,
+    /// The fields because of which they are: at least one.
+    pub fields: Vec<FieldPath>,
+    /// Why the hash that Karpenter computes is not known.
+    pub doubt: Option<String>,
     /// How fast; `None` if a budget cannot be read.
+    #[serde(serialize_with = "whenever")]
     pub pace: Option<Pace>,
+    /// What nodes keep of the old template, and which of them have no room for a replacement: a clause each.
+    pub remarks: Vec<String>,
+    /// The NodeClaims that are replaced, or may be.
+    pub node_claims: Vec<Box<str>>,
+    /// Those that drift, or may, and stay, with the reason.
+    pub kept: BTreeMap<Box<str>, Box<str>>,
+    /// The value that acknowledges it, if the policy wants one and the pool has another or none.
+    pub acknowledge: Option<String>,
 }
 
-impl<'a> Replacement<'a> {
+impl Replacement {
     /// What happens to the stored pool's nodes, if any is replaced: these NodeClaims, if they were listed, else as many as the
     /// status has.
     pub(crate) fn of(
-        pool: &'a NodePool<'a>,
+        pool: &NodePool<'_>,
         old: &NodePool<'_>,
         limits: &Limits<'_>,
         claims: Option<&[DriftClaim]>,
@@ -86,58 +102,120 @@ impl<'a> Replacement<'a> {
         at: Timestamp,
     ) -> Option<Self> {
         let change = TemplateChange::of(old, pool)?;
-        let replaced = Replaced::of(&change, claims);
-        let most = match &replaced {
-            Some(replaced) => Some(replaced.drifting + replaced.unknown),
-            None => old.reported_nodes(),
+        let replaced = claims.map(|claims| Replaced::of(&change, claims));
+        let protects = old.template.protects_nodes();
+        let title = title(&change, replaced.as_ref(), protects, old)?;
+        let nodes = claims.map(<[_]>::len).or_else(|| old.reported_nodes());
+        let count = nodes.and_then(|nodes| u32::try_from(nodes).ok());
+        let pace = Budgets::parse(pool).ok();
+        let pace =
+            pace.map(|budgets| Pace::of(&budgets, count, places_left(pool, limits, count, policy), at));
+        let mut remarks = Vec::new();
+        if change.fields.contains(&Template::path("expireAfter")) {
+            remarks.push("nodes keep the old expireAfter until they are replaced".to_owned());
+        }
+        if protects {
+            remarks.push(format!(
+                "nodes keep the old template's {DO_NOT_DISRUPT_ANNOTATION}, and stay until it is removed from them"
+            ));
+        }
+        let Replaced {
+            drifting,
+            unknown,
+            kept,
+            ..
+        } = replaced.unwrap_or_default();
+        remarks.extend(without_room(
+            pool,
+            limits,
+            old,
+            &drifting,
+            policy.cluster.provider,
+        ));
+        let given = pool
+            .annotation(ACKNOWLEDGE_DRIFT_ANNOTATION)
+            .and_then(Json::as_str);
+        let is_wanted = policy
+            .drift
+            .must_be_acknowledged(pool.name.present().unwrap_or_default());
+        let acknowledge = is_wanted
+            .then(|| change.digest())
+            .filter(|digest| given != Some(digest));
+        let mut fields = match change.hash {
+            HashChange::None => Vec::new(),
+            HashChange::To(_) | HashChange::Unknown(_) => change.fields,
         };
-        let title = title(&change, replaced.as_ref(), old)?;
-        let nodes = existing(old, claims);
-        let pace = Budgets::parse(pool).ok().map(|budgets| {
-            let places_left = places_left(pool, limits, nodes, policy);
-            Pace::of(&budgets, nodes, places_left, at)
-        });
+        if change.is_narrower || fields.is_empty() {
+            fields.push(Template::requirements_path());
+        }
         Some(Self {
-            change,
-            most,
-            nodes,
             title,
+            at_most: claims.map_or(nodes, |_| Some(drifting.len() + unknown.len())),
+            fields,
+            doubt: match change.hash {
+                HashChange::Unknown(doubt) => Some(doubt.to_string()),
+                HashChange::None | HashChange::To(_) => None,
+            },
             pace,
+            remarks,
+            node_claims: drifting
+                .iter()
+                .chain(&unknown)
+                .map(|claim| claim.name.clone())
+                .collect(),
+            kept: kept.into_iter().collect(),
+            acknowledge,
         })
     }
 }
 
-/// How many of the NodeClaims that were listed drift because of a change.
-struct Replaced {
+fn whenever<S: Serializer>(pace: &Option<Pace>, serializer: S) -> Result<S::Ok, S::Error> {
+    pace.and_then(|pace| pace.whenever().clause())
+        .serialize(serializer)
+}
+
+/// What a change does to the NodeClaims that were listed.
+#[derive(Default)]
+struct Replaced<'c> {
     all: usize,
-    drifting: usize,
-    unknown: usize,
+    drifting: Vec<&'c DriftClaim>,
+    unknown: Vec<&'c DriftClaim>,
+    /// That drift, or may, and stay: with the reason.
+    kept: Vec<(Box<str>, Box<str>)>,
 }
 
-impl Replaced {
-    fn of(change: &TemplateChange<'_>, claims: Option<&[DriftClaim]>) -> Option<Self> {
-        let claims = claims?;
-        let verdicts: Vec<Option<bool>> = claims.iter().map(|claim| change.replaces(claim)).collect();
-        let count = |verdict| verdicts.iter().filter(|one| **one == verdict).count();
-        Some(Self {
+impl<'c> Replaced<'c> {
+    fn of(change: &TemplateChange<'_>, claims: &'c [DriftClaim]) -> Self {
+        let mut replaced = Self {
             all: claims.len(),
-            drifting: count(Some(true)),
-            unknown: count(None),
-        })
+            ..Self::default()
+        };
+        for claim in claims {
+            match (change.replaces(claim), &claim.kept) {
+                (Some(false), _) => {}
+                (_, Some(why)) => replaced.kept.push((claim.name.clone(), why.clone())),
+                (Some(true), None) => replaced.drifting.push(claim),
+                (None, None) => replaced.unknown.push(claim),
+            }
+        }
+        replaced
     }
 }
 
-/// What the change does; `None` if it replaces no node that exists.
-fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePool<'_>) -> Option<String> {
-    if let Some(&Replaced {
-        all,
-        drifting,
-        unknown,
-    }) = replaced
-    {
+/// What the change does; `None` if it replaces no node that exists. `protects` is whether the old template keeps nodes.
+fn title(
+    change: &TemplateChange<'_>,
+    replaced: Option<&Replaced<'_>>,
+    protects: bool,
+    old: &NodePool<'_>,
+) -> Option<String> {
+    if let Some(replaced) = replaced {
+        let (all, drifting, unknown) = (replaced.all, replaced.drifting.len(), replaced.unknown.len());
         return match (drifting, unknown) {
-            (0, 0) => None,
+            (0, 0) if replaced.kept.is_empty() => None,
+            (0, 0) => Some(format!("this replaces 0 of {} now", counted(all, "node"))),
             (0, unknown) => Some(format!("this may replace {}", counted(unknown, "node"))),
+            (drifting, _) if protects => Some(format!("this replaces up to {}", counted(drifting, "node"))),
             (drifting, _) if drifting == all => Some(format!("this replaces {}", every(all))),
             (drifting, _) => Some(format!("this replaces {drifting} of {all} nodes")),
         };
@@ -145,11 +223,13 @@ fn title(change: &TemplateChange<'_>, replaced: Option<&Replaced>, old: &NodePoo
     let nodes = old.reported_nodes();
     Some(match (change.hash, nodes) {
         (_, Some(0)) => return None,
-        (HashChange::To(_), Some(1)) => format!("this replaces {}", every(1)),
-        (HashChange::To(_), Some(nodes)) => format!("this replaces up to {nodes} nodes"),
-        (HashChange::To(_), None) => "this replaces all nodes of the pool".to_owned(),
+        (HashChange::To(_), Some(1)) if !protects => format!("this replaces {}", every(1)),
+        (HashChange::To(_), Some(nodes)) => format!("this replaces up to {}", counted(nodes, "node")),
+        (HashChange::To(_), None) if !protects => "this replaces all nodes of the pool".to_owned(),
         (HashChange::Unknown(_), Some(nodes)) => format!("this may replace up to {}", counted(nodes, "node")),
-        (HashChange::Unknown(_), None) => "this may replace all nodes of the pool".to_owned(),
+        (HashChange::To(_) | HashChange::Unknown(_), None) => {
+            "this may replace all nodes of the pool".to_owned()
+        }
         (HashChange::None, _) => "this replaces the nodes whose labels no longer match".to_owned(),
     })
 }
@@ -159,11 +239,6 @@ fn every(nodes: usize) -> String {
         1 => "the pool's only node".to_owned(),
         nodes => format!("all {nodes} nodes"),
     }
-}
-
-fn existing(old: &NodePool<'_>, claims: Option<&[DriftClaim]>) -> Option<u32> {
-    let nodes = claims.map(<[DriftClaim]>::len).or_else(|| old.reported_nodes());
-    nodes.and_then(|nodes| u32::try_from(nodes).ok())
 }
 
 /// How many places are left for replacements, if the pool has a limit that counts nodes on their way out.
@@ -180,17 +255,9 @@ fn places_left(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, pol
     Some(left.max(u32::from(makes_room)))
 }
 
-/// Demands the annotation that acknowledges this change, if the policy wants one for this pool.
-fn check_acknowledged(pool: &NodePool<'_>, change: &TemplateChange<'_>, findings: &mut Findings<'_>) {
-    let name = pool.name.present().unwrap_or_default();
-    if !findings.context.policy.drift.must_be_acknowledged(name) {
-        return;
-    }
-    let digest = change.digest();
+/// Demands the annotation that acknowledges this change.
+fn check_acknowledged(pool: &NodePool<'_>, digest: &str, findings: &mut Findings<'_>) {
     let value = pool.annotation(ACKNOWLEDGE_DRIFT_ANNOTATION);
-    if value.and_then(Json::as_str) == Some(&digest) {
-        return;
-    }
     let path = FieldPath::of(&["metadata", "annotations", ACKNOWLEDGE_DRIFT_ANNOTATION]);
     let error_type = value
         .filter(|value| !value.is_null())

@@ -54,7 +54,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         check_key(key, findings);
     }
     check_size(annotations, findings);
-    if annotations.get(DO_NOT_DISRUPT_ANNOTATION).and_then(Json::as_str) == Some("true") {
+    if template.protects_nodes() {
         findings
             .report(
                 &DO_NOT_DISRUPT_TEMPLATE,

@@ -43,6 +43,7 @@ pub(crate) use context::Context;
 pub use drift::Replacement;
 use findings::Findings;
 pub(crate) use limits::Limits;
+pub use limits::room::used_up;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::testing::completed;
 use crate::diagnostic::Report;
+use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider,
@@ -41,6 +42,8 @@ struct Example {
     pool: Value,
     /// The stored pool that it replaces.
     old: Option<Value>,
+    /// The labels of the NodeClaims that it has; without them they are not listed. Each has the hash of another template.
+    claims: Option<Vec<BTreeMap<String, String>>>,
     /// Severity, rule and path of each finding.
     #[serde(default)]
     finds: Vec<String>,
@@ -55,11 +58,19 @@ impl Example {
         let old = self.old.as_ref();
         let old = old.map(|old| completed(subject, &self.with_node_class(old)));
         let old = old.as_ref().map(Json::from);
+        let claim = |labels: &BTreeMap<String, String>| DriftClaim {
+            labels: labels.clone(),
+            hash: Some("1".into()),
+            hash_version: Some(HASH_VERSION.into()),
+            ..DriftClaim::default()
+        };
+        let claims = self.claims.as_ref();
+        let claims: Option<Vec<DriftClaim>> = claims.map(|claims| claims.iter().map(claim).collect());
         let request = Request {
             subject,
             object: &Json::from(&pool),
             old: old.as_ref(),
-            claims: None,
+            claims: claims.as_deref(),
             at: MONDAY.parse().expect("a time"),
         };
         let release = self.karpenter.as_ref();

@@ -12,6 +12,7 @@ use poolgate_core::karpenter::{
     WHEN_EMPTY,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
+use poolgate_core::rules::used_up;
 use poolgate_core::value::nodes::BudgetNodes;
 use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
@@ -288,10 +289,10 @@ fn nodes_in_status(object: &Value) -> Option<u32> {
 
 /// Why Karpenter launches no nodes for the pool, or no more: sentences.
 fn notes_in_status(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
-    [not_ready(object), above_limit(object, pool)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let notes = [not_ready(object), above_limit(object, pool)];
+    let used_up = used_up(pool).into_iter();
+    let used_up = used_up.map(|clause| format!("Limits: {clause}."));
+    notes.into_iter().flatten().chain(used_up).collect()
 }
 
 fn above_limit(object: &Value, pool: &NodePool<'_>) -> Option<String> {
@@ -335,6 +336,15 @@ mod tests {
     use poolgate_core::json::Json;
     use poolgate_core::karpenter::ApiVersion;
     use serde_json::json;
+
+    #[test]
+    fn a_pool_that_has_used_up_another_limit_says_what_a_replacement_needs() {
+        let object = json!({"spec": {"limits": {"cpu": "48"}}, "status": {"resources": {"cpu": "48"}}});
+        let read = Json::from(&object);
+        let notes = notes_in_status(&object, &NodePool::view(ApiVersion::V1, &read));
+        let said = "Limits: 48 of 48 cpu in use: no node is added, and a replacement must fit into what its node leaves.";
+        assert_eq!(notes, [said]);
+    }
 
     #[test]
     fn a_pool_above_its_limit_is_not_blamed_on_a_batch_alone() {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{Budgets, HOURS, Reason, is_supported};
+use serde::Serialize;
 
 /// The nodes of a pool for which nobody knows how many it has: a percentage allows one of them.
 const ASSUMED_NODES: u32 = 100;
@@ -12,7 +13,7 @@ const ASSUMED_NODES: u32 = 100;
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// The hours in which drifted nodes may go and had to stay before, and the reverse, such as `Mon Tue 09:00-17:00`.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangedHours {
     pub opens: Vec<String>,
     pub closes: Vec<String>,

@@ -3,7 +3,6 @@
 mod compare;
 mod git;
 mod hours;
-mod pairs;
 mod pool;
 mod side;
 mod words;
@@ -112,7 +111,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.kube.connect(args.cluster, connect)?;
     let mut karpenter = args.review_args.karpenter();
     let is_stdin = |side: &Path| side.as_os_str() == "-";
-    let (old, new) = match (&args.second, &args.git, &cluster) {
+    let (mut old, new) = match (&args.second, &args.git, &cluster) {
         (Some(second), ..) => {
             ensure!(
                 !(is_stdin(&args.first) && is_stdin(second)),
@@ -163,11 +162,24 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             terminal::name(name)
         );
     }
-    let all = Comparison::of(&old, &new, &judge)?;
+    let mut all = Comparison::of(&old, &new, &judge)?;
+    let drifting = all.pools.iter().filter_map(|pool| pool.drift.as_ref());
+    let drifting: Vec<&str> = drifting
+        .flat_map(|drift| drift.node_claims.iter().map(|name| &**name))
+        .collect();
+    if let Some(cluster) = &cluster {
+        match old.read_kept(cluster, &drifting) {
+            Ok(false) => {}
+            Ok(true) => all = Comparison::of(&old, &new, &judge)?,
+            Err(error) => terminal::remark(&terminal::clean(&format!(
+                "what keeps nodes that drift was not read: {error}"
+            ))),
+        }
+    }
     terminal::print(match args.format {
         DiffFormat::Human => words::human(&all),
         DiffFormat::Markdown => words::markdown(&all),
-        DiffFormat::Json => serde_json::to_string_pretty(&words::json(&all))? + "\n",
+        DiffFormat::Json => serde_json::to_string_pretty(&all)? + "\n",
     })?;
     verdict(args, &all).map(ExitCode::from)
 }
@@ -175,11 +187,13 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {
     let is_too_much = match args.max_drift {
         None => false,
-        Some(most) => match all.at_stake() {
+        Some(most) => match all.nodes_at_stake {
             Some(nodes) => nodes > most,
             None => bail!(
                 "--max-drift: how many nodes {} has is not known: give --nodes, or --cluster",
-                all.uncounted()
+                all.pools
+                    .iter()
+                    .filter(|pool| pool.nodes_at_stake.is_none())
                     .map(|pool| pool.key.to_string())
                     .collect::<Vec<_>>()
                     .join(", ")

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
 use poolgate_core::budget::Budgets;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
-use poolgate_core::drift::{DriftClaim, HashChange};
+use poolgate_core::drift::DriftClaim;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
     ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, schema_defaults,
 };
-use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, replacement, review};
 use poolgate_core::rules::Replacement;
-use serde_json::Value;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::hours::ChangedHours;
 use super::side::{Key, Placed};
@@ -31,74 +30,55 @@ pub struct Judge {
 }
 
 /// What happens to one NodePool.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PoolChange {
+    #[serde(flatten)]
     pub key: Key,
     pub place: String,
+    #[serde(rename = "change")]
     pub fate: Fate,
     /// How many nodes it has, if that is known.
     pub nodes: Option<usize>,
+    /// How many nodes are replaced, drained or deleted at most: `None` if nobody knows, 0 for a pool that loses none.
+    pub nodes_at_stake: Option<usize>,
     /// Which nodes are replaced.
-    pub drift: Option<Drift>,
+    pub drift: Option<Replacement>,
     /// What the API server rejects in an update, though a new object may have it.
+    #[serde(serialize_with = "findings")]
     pub immutable: Vec<Diagnostic>,
-    /// Limits below what is in use.
-    pub limits: Vec<Diagnostic>,
+    #[serde(flatten)]
     pub hours: ChangedHours,
     /// The fields of the spec that change and replace nothing.
     pub fields: Vec<FieldPath>,
     /// Other findings that OLD has not, and that only OLD has.
+    #[serde(rename = "newFindings", serialize_with = "findings")]
     pub new: Vec<Diagnostic>,
+    #[serde(rename = "goneFindings", serialize_with = "findings")]
     pub gone: Vec<Diagnostic>,
 }
 
 /// What becomes of a NodePool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Fate {
     Appears,
     Changes,
     Vanishes,
 }
 
-/// Which nodes drift.
-#[derive(Debug, Default)]
-pub struct Drift {
-    /// Such as `this replaces up to 40 nodes`.
-    pub title: String,
-    /// How many at most, if that is known.
-    pub most: Option<usize>,
-    pub fields: Vec<FieldPath>,
-    /// Why the hash that Karpenter computes is not known.
-    pub doubt: Option<String>,
-    pub pace: Option<String>,
-    /// The NodeClaims that drift, or may.
-    pub claims: Vec<String>,
-    /// The value that acknowledges it, if the policy wants one that NEW lacks.
-    pub acknowledge: Option<String>,
-}
-
 impl PoolChange {
-    /// How many nodes are replaced, drained or deleted at most: `None` if nobody knows, 0 for a pool that loses none.
-    pub fn at_stake(&self) -> Option<usize> {
-        match (&self.drift, self.fate) {
-            (_, Fate::Vanishes) => self.nodes,
-            _ if !self.immutable.is_empty() => self.nodes,
-            (Some(drift), _) => drift.most,
-            (None, _) => Some(0),
-        }
-    }
-
     /// Whether it has a mistake that OLD has not.
     pub fn is_worse(&self) -> bool {
         let is_unacknowledged = self
             .drift
             .as_ref()
             .is_some_and(|drift| drift.acknowledge.is_some());
-        !(self.new.is_empty() && self.limits.is_empty() && self.immutable.is_empty()) || is_unacknowledged
+        !(self.new.is_empty() && self.immutable.is_empty()) || is_unacknowledged
     }
 
     fn is_nothing(&self) -> bool {
-        let lists = [&self.immutable, &self.limits, &self.new, &self.gone];
+        let lists = [&self.immutable, &self.new, &self.gone];
         self.fate == Fate::Changes
             && self.drift.is_none()
             && self.fields.is_empty()
@@ -113,8 +93,10 @@ impl Judge {
         let object = Json::from(&before.object);
         let reported = NodePool::view(before.version, &object).reported_nodes();
         let counted = claims.map(<[_]>::len).or_else(|| self.nodes_of(before));
+        let nodes = counted.or(reported);
         PoolChange {
-            nodes: counted.or(reported),
+            nodes,
+            nodes_at_stake: nodes,
             ..PoolChange::new(before, Fate::Vanishes)
         }
     }
@@ -143,7 +125,7 @@ impl Judge {
     fn change(&self, before: &Placed, after: &Placed, claims: Option<&[DriftClaim]>) -> PoolChange {
         let (mut stored, wanted) = (self.completed(before), self.completed(after));
         if let (Some(nodes), Some(object)) = (self.nodes_of(before), stored.as_object_mut()) {
-            let status = object.entry("status").or_insert_with(|| serde_json::json!({}));
+            let status = object.entry("status").or_insert_with(|| json!({}));
             if let Some(status) = status.as_object_mut() {
                 status.insert("nodes".to_owned(), nodes.into());
             }
@@ -166,7 +148,6 @@ impl Judge {
         for finding in without(&updated, &known) {
             match finding.rule.as_str() {
                 "drift" | "policy-drift-acknowledged" => {}
-                "limit-below-use" => change.limits.push(finding),
                 "node-class-immutable" | "replicas" if !has(&created, &finding) => {
                     change.immutable.push(finding);
                 }
@@ -175,20 +156,18 @@ impl Judge {
         }
         if change.immutable.is_empty() {
             let policy = &self.policies.for_folder(&after.folder).policy;
-            let replaced = replacement(&old, &new, claims, policy, self.at);
-            change.drift = replaced
-                .map(|replaced| Drift::of(&replaced, &new, claims, policy))
+            change.drift = replacement(&old, &new, claims, policy, self.at)
                 .or_else(|| unknown(before, after, &fields, nodes));
         }
-        let of_drift = change
-            .drift
-            .as_ref()
-            .map(|drift| drift.fields.clone())
-            .unwrap_or_default();
-        change.fields = fields
-            .into_iter()
-            .filter(|field| !of_drift.contains(field))
-            .collect();
+        change.nodes_at_stake = match &change.drift {
+            _ if !change.immutable.is_empty() => nodes,
+            Some(drift) => drift.at_most,
+            None => Some(0),
+        };
+        let of_drift = change.drift.as_ref().map(|drift| &*drift.fields);
+        let of_drift = of_drift.unwrap_or_default();
+        let fields = fields.into_iter();
+        change.fields = fields.filter(|field| !of_drift.contains(field)).collect();
         if let (Ok(before), Ok(after)) = (Budgets::parse(&old), Budgets::parse(&new)) {
             let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok());
             change.hours = ChangedHours::between(&before, &after, nodes, self.at);
@@ -250,9 +229,9 @@ impl PoolChange {
             place: placed.place.clone(),
             fate,
             nodes: None,
+            nodes_at_stake: Some(0),
             drift: None,
             immutable: Vec::new(),
-            limits: Vec::new(),
             hours: ChangedHours::default(),
             fields: Vec::new(),
             new: Vec::new(),
@@ -261,51 +240,13 @@ impl PoolChange {
     }
 }
 
-impl Drift {
-    fn of(
-        replaced: &Replacement<'_>,
-        new: &NodePool<'_>,
-        claims: Option<&[DriftClaim]>,
-        policy: &Policy,
-    ) -> Self {
-        let change = &replaced.change;
-        let drifting = claims.unwrap_or_default().iter();
-        let drifting = drifting.filter(|claim| change.replaces(claim) != Some(false));
-        let digest = change.digest();
-        let is_acknowledged = !policy
-            .drift
-            .must_be_acknowledged(new.name.present().unwrap_or_default())
-            || new
-                .annotation(ACKNOWLEDGE_DRIFT_ANNOTATION)
-                .and_then(Json::as_str)
-                == Some(&digest);
-        let mut fields = match change.hash {
-            HashChange::None => Vec::new(),
-            HashChange::To(_) | HashChange::Unknown(_) => change.fields.clone(),
-        };
-        if change.is_narrower {
-            fields.push(FieldPath::of(&REQUIREMENTS));
-        }
-        Self {
-            title: replaced.title.clone(),
-            most: replaced.most,
-            fields,
-            doubt: match change.hash {
-                HashChange::Unknown(doubt) => Some(doubt.to_string()),
-                HashChange::None | HashChange::To(_) => None,
-            },
-            // Nobody knows when it will be applied.
-            pace: replaced.pace.and_then(|pace| pace.whenever().clause()),
-            claims: drifting.map(|claim| claim.name.to_string()).collect(),
-            acknowledge: (!is_acknowledged).then_some(digest),
-        }
-    }
-}
-
-const REQUIREMENTS: [&str; 4] = ["spec", "template", "spec", "requirements"];
-
 /// The drift of a pool in v1beta1, which is not computed.
-fn unknown(before: &Placed, after: &Placed, fields: &[FieldPath], nodes: Option<usize>) -> Option<Drift> {
+fn unknown(
+    before: &Placed,
+    after: &Placed,
+    fields: &[FieldPath],
+    nodes: Option<usize>,
+) -> Option<Replacement> {
     if before.version == ApiVersion::V1 && after.version == ApiVersion::V1 {
         return None;
     }
@@ -314,12 +255,12 @@ fn unknown(before: &Placed, after: &Placed, fields: &[FieldPath], nodes: Option<
         .iter()
         .filter(|field| field.segments().starts_with(template.segments()));
     let fields: Vec<FieldPath> = fields.cloned().collect();
-    (!fields.is_empty()).then(|| Drift {
+    (!fields.is_empty()).then(|| Replacement {
         title: "this may replace all nodes of the pool".to_owned(),
-        most: nodes,
+        at_most: nodes,
         fields,
         doubt: Some("drift is computed for karpenter.sh/v1 only".to_owned()),
-        ..Drift::default()
+        ..Replacement::default()
     })
 }
 
@@ -338,6 +279,19 @@ pub fn differing(path: &FieldPath, old: Option<&Value>, new: Option<&Value>) -> 
         _ if old == new => Vec::new(),
         _ => vec![path.clone()],
     }
+}
+
+fn findings<S: Serializer>(findings: &[Diagnostic], serializer: S) -> Result<S::Ok, S::Error> {
+    let finding = |finding: &Diagnostic| {
+        json!({
+            "severity": finding.severity.as_str(),
+            "rule": finding.rule.as_str(),
+            "field": finding.path.to_string(),
+            "message": finding.problem(),
+            "suggestion": finding.help.as_ref().map(|help| &help.text),
+        })
+    };
+    serializer.collect_seq(findings.iter().map(finding))
 }
 
 /// The findings of one list that the other has not, however their places in lists have changed. Notes do not count.

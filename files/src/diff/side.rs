@@ -1,6 +1,6 @@
 //! One side of a comparison: the NodePools and the other objects of files, of a Git revision or of a cluster.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,11 @@ use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION}
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP, NODEPOOL_LABEL};
 use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::git;
-use crate::sources::cluster::{Cluster, Request};
+use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 use crate::sources::nodepools::objects;
 use crate::sources::{self, Excluded, Input, Patches, Source, Whole};
 use crate::terminal;
@@ -27,6 +28,8 @@ pub struct Side {
     patches: HashSet<String>,
     /// The NodeClaims of a cluster by their pool.
     pub claims: Option<HashMap<String, Vec<DriftClaim>>>,
+    /// The node of each NodeClaim, and whether something bounds its drain.
+    nodes: HashMap<String, (String, bool)>,
 }
 
 /// An object, and where it is.
@@ -44,7 +47,7 @@ pub struct Placed {
 }
 
 /// What an object is called.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Key {
     pub group: String,
     pub kind: String,
@@ -122,16 +125,36 @@ impl Side {
             });
         })?;
         let mut claims: HashMap<String, Vec<DriftClaim>> = HashMap::new();
-        cluster.each(Request::NodeClaims, |claim: Value| {
+        cluster.each(Request::NodeClaims, |object: Value| {
             // One that is being deleted goes anyway.
-            if claim.pointer("/metadata/deletionTimestamp").is_none()
-                && let (Some(pool), claim) = drift_claim(&claim)
+            if object.pointer("/metadata/deletionTimestamp").is_none()
+                && let (Some(pool), claim) = drift_claim(&object)
             {
+                let is_bounded = object.pointer("/spec/terminationGracePeriod").is_some();
+                let node = (text(&object, "/status/nodeName").to_owned(), is_bounded);
+                side.nodes.insert(claim.name.to_string(), node);
                 claims.entry(pool).or_default().push(claim);
             }
         })?;
         side.claims = Some(claims);
         Ok(side)
+    }
+
+    /// Reads what keeps the nodes of these NodeClaims although they drift; whether anything keeps one.
+    pub fn read_kept(&mut self, cluster: &Cluster, drifting: &[&str]) -> Result<bool, ClusterReadError> {
+        let nodes = drifting.iter().filter_map(|claim| self.nodes.get(*claim));
+        let nodes: BTreeMap<String, bool> = nodes.filter(|(node, _)| !node.is_empty()).cloned().collect();
+        let mut kept: HashMap<String, String> = HashMap::new();
+        if !nodes.is_empty() {
+            cluster.each(Request::Kept(&nodes), |(node, why)| drop(kept.insert(node, why)))?;
+        }
+        for claim in self.claims.iter_mut().flat_map(HashMap::values_mut).flatten() {
+            let node = self.nodes.get(&*claim.name).map(|(node, _)| node);
+            claim.kept = node
+                .and_then(|node| kept.get(node))
+                .map(|why| terminal::clean(why).into());
+        }
+        Ok(!kept.is_empty())
     }
 
     fn add(&mut self, input: &Input, path: &str, folder: &Path, is_for_cluster: bool) -> anyhow::Result<()> {
@@ -208,7 +231,7 @@ fn drift_claim(claim: &Value) -> (Option<String>, DriftClaim) {
             .flatten();
         map.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
     };
-    let labels: std::collections::BTreeMap<String, String> = strings("/metadata/labels").collect();
+    let labels: BTreeMap<String, String> = strings("/metadata/labels").collect();
     let annotation = |key: &str| {
         let mut all = strings("/metadata/annotations");
         all.find(|(name, _)| name == key).map(|(_, value)| value.into())
@@ -218,6 +241,7 @@ fn drift_claim(claim: &Value) -> (Option<String>, DriftClaim) {
         name: text(claim, "/metadata/name").into(),
         hash: annotation(HASH_ANNOTATION),
         hash_version: annotation(HASH_VERSION_ANNOTATION),
+        kept: None,
         labels,
     };
     (pool, claim)

@@ -1,13 +1,14 @@
-//! A comparison as it is printed: for people, for a pull request, for programs.
+//! A comparison as it is printed for people, and for a pull request.
 
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 
 use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
-use poolgate_core::diagnostic::{Diagnostic, FieldPath, counted};
-use serde_json::{Value, json};
+use poolgate_core::diagnostic::{FieldPath, counted};
+use poolgate_core::rules::Replacement;
 
-use super::compare::{ClassChange, Comparison};
-use super::pool::{Drift, Fate, PoolChange};
+use super::compare::Comparison;
+use super::pool::{Fate, PoolChange};
 use crate::terminal;
 
 /// How many NodeClaims or NodePools a line names; the rest are only counted.
@@ -59,77 +60,6 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Version 1: fields may be added, none is removed.
-pub fn json(all: &Comparison) -> Value {
-    let class = |class: &ClassChange| {
-        json!({
-            "kind": class.key.kind,
-            "name": class.key.name,
-            "place": class.place,
-            "fields": paths(&class.fields),
-            "pools": class.pools,
-        })
-    };
-    json!({
-        "version": 1,
-        "pools": all.pools.iter().map(pool).collect::<Vec<_>>(),
-        "nodeClasses": all.classes.iter().map(class).collect::<Vec<_>>(),
-        "unchanged": all.unchanged,
-        "nodesAtStake": all.at_stake(),
-    })
-}
-
-fn pool(change: &PoolChange) -> Value {
-    json!({
-        "name": change.key.name,
-        "place": change.place,
-        "change": match change.fate {
-            Fate::Appears => "appears",
-            Fate::Changes => "changes",
-            Fate::Vanishes => "vanishes",
-        },
-        "nodes": change.nodes,
-        "nodesAtStake": change.at_stake(),
-        "drift": change.drift.as_ref().map(drift),
-        "immutable": findings(&change.immutable),
-        "limits": findings(&change.limits),
-        "opens": change.hours.opens,
-        "closes": change.hours.closes,
-        "fields": paths(&change.fields),
-        "newFindings": findings(&change.new),
-        "goneFindings": findings(&change.gone),
-    })
-}
-
-fn drift(drift: &Drift) -> Value {
-    json!({
-        "title": drift.title,
-        "atMost": drift.most,
-        "fields": paths(&drift.fields),
-        "doubt": drift.doubt,
-        "pace": drift.pace,
-        "nodeClaims": drift.claims,
-        "acknowledge": drift.acknowledge,
-    })
-}
-
-fn findings(findings: &[Diagnostic]) -> Value {
-    let finding = |finding: &Diagnostic| {
-        json!({
-            "severity": finding.severity.as_str(),
-            "rule": finding.rule.as_str(),
-            "field": finding.path.to_string(),
-            "message": finding.problem(),
-            "suggestion": finding.help.as_ref().map(|help| &help.text),
-        })
-    };
-    findings.iter().map(finding).collect()
-}
-
-fn paths(paths: &[FieldPath]) -> Vec<String> {
-    paths.iter().map(ToString::to_string).collect()
-}
-
 fn sections(all: &Comparison) -> Vec<Section> {
     let pools = all.pools.iter().map(|change| {
         let verb = match change.fate {
@@ -149,7 +79,7 @@ fn sections(all: &Comparison) -> Vec<Section> {
             lines: vec![format!(
                 "nodes of {} may drift, the provider decides: {} changed",
                 some_of(&pools),
-                paths(&class.fields).join(", ")
+                joined(&class.fields)
             )],
         }
     });
@@ -179,19 +109,13 @@ fn lines(change: &PoolChange) -> Vec<String> {
     lines.extend(immutable.map(|finding| {
         format!("the API server rejects this, and a forced replacement deletes all nodes: {finding}")
     }));
-    lines.extend(
-        change
-            .limits
-            .iter()
-            .map(|finding| format!("{}: {finding}", finding.severity)),
-    );
     for (verb, hours) in [("opens", &change.hours.opens), ("closes", &change.hours.closes)] {
         if !hours.is_empty() {
             lines.push(format!("disruption by drift {verb}: {} UTC", hours.join(", ")));
         }
     }
     if !change.fields.is_empty() {
-        let fields = paths(&change.fields).join(", ");
+        let fields = joined(&change.fields);
         lines.push(format!("changed, without drift: {fields}"));
     }
     for (which, findings) in [("new", &change.new), ("gone", &change.gone)] {
@@ -201,18 +125,34 @@ fn lines(change: &PoolChange) -> Vec<String> {
     lines
 }
 
-fn of_drift(drift: &Drift) -> impl Iterator<Item = String> {
-    let changed = format!("{}: {} changed", drift.title, paths(&drift.fields).join(", "));
-    let clauses = [&drift.doubt, &drift.pace].into_iter().flatten();
+fn of_drift(drift: &Replacement) -> impl Iterator<Item = String> {
+    let changed = format!("{}: {} changed", drift.title, joined(&drift.fields));
+    let pace = drift.pace.and_then(|pace| pace.whenever().clause());
+    let clauses = drift.doubt.iter().chain(&pace).chain(&drift.remarks);
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
-    let claims = (!drift.claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.claims)));
+    let claims =
+        (!drift.node_claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.node_claims)));
+    let kept = drift.kept.iter().take(MOST_NAMED);
+    let kept = kept.map(|(claim, why)| format!("NodeClaim {claim} stays: {why}"));
+    let more = drift.kept.len().saturating_sub(MOST_NAMED);
+    let more = (more > 0).then(|| format!("{more} more stay"));
     let acknowledge = drift.acknowledge.as_ref().map(|digest| {
         format!("the policy wants it acknowledged: annotate the NodePool {ACKNOWLEDGE_DRIFT_ANNOTATION}: \"{digest}\"")
     });
-    [Some(first), claims, acknowledge].into_iter().flatten()
+    [Some(first), claims]
+        .into_iter()
+        .flatten()
+        .chain(kept)
+        .chain(more)
+        .chain(acknowledge)
 }
 
-fn some_of(names: &[String]) -> String {
+fn joined(paths: &[FieldPath]) -> String {
+    let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+    paths.join(", ")
+}
+
+fn some_of<T: Borrow<str>>(names: &[T]) -> String {
     let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
     match names.len().saturating_sub(MOST_NAMED) {
         0 => shown,
@@ -231,7 +171,7 @@ fn summary(all: &Comparison) -> String {
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-    let stake = match all.at_stake() {
+    let stake = match all.nodes_at_stake {
         Some(0) => "no node is replaced".to_owned(),
         Some(nodes) => format!("{} replaced or drained at most", counted(nodes, "node")),
         None => "how many nodes go is not known".to_owned(),

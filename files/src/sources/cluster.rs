@@ -1,6 +1,7 @@
 //! A live cluster, as far as the commands on files ask one: which flags name it, and what is asked. How it is asked is up
 //! to the program: `poolgate` asks it, `poolgate-lint` has no network.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -119,6 +120,9 @@ pub enum Request<'a> {
     NodeClaims,
     /// All nodes.
     Nodes,
+    /// What keeps these nodes from being replaced when they drift: the name of each that is kept, with the reason. They come
+    /// with whether something bounds their drain.
+    Kept(&'a BTreeMap<String, bool>),
     /// The events with this reason about objects of this kind.
     Events {
         /// The reason of the events.

@@ -1,11 +1,12 @@
 //! NodeClaims.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::budget::Reason;
-use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
+use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION};
 use poolgate_core::nodelimit::plan::{self, Claim, Disruption};
 use poolgate_core::nodelimit::why::Details;
 use poolgate_core::value::duration::GoDuration;
@@ -23,6 +24,18 @@ pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
 pub struct Annotations {
     #[serde(rename = "karpenter.sh/nodeclaim-termination-timestamp")]
     terminated_at: Option<Box<str>>,
+    #[serde(rename = "karpenter.sh/nodepool-hash")]
+    hash: Option<Box<str>>,
+    #[serde(rename = "karpenter.sh/nodepool-hash-version")]
+    hash_version: Option<Box<str>>,
+}
+
+impl Annotations {
+    /// Karpenter's hash of the template, if its version is one that is computed here, too.
+    fn drift_hash(&self) -> Option<NonZeroU64> {
+        let is_comparable = self.hash_version.as_deref() == Some(HASH_VERSION);
+        self.hash.as_deref().filter(|_| is_comparable)?.parse().ok()
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -70,6 +83,7 @@ impl<S, T> Object<Metadata<Texts, Texts>, S, T> {
             hash_version: annotation(HASH_VERSION_ANNOTATION),
             labels: self.metadata.labels.unwrap_or_default(),
             name: self.metadata.name,
+            kept: None,
         }
     }
 
@@ -108,6 +122,7 @@ impl ClaimObject {
             expire_after: self.spec.expire_after.as_deref().and_then(finite),
             has_grace_period: self.spec.termination_grace_period.is_some(),
             has_deadline: self.metadata.annotations.terminated_at.is_some(),
+            drift_hash: self.metadata.annotations.drift_hash(),
             conditions,
         };
         Some(SeenClaim {

@@ -70,6 +70,8 @@ pub type PoolObject = NodePool<Value, PoolStatus>;
 #[serde(default)]
 pub struct PoolStatus {
     pub conditions: Conditions,
+    /// What its nodes have together.
+    pub resources: Value,
 }
 
 /// The definition of a custom resource.

@@ -46,15 +46,8 @@ impl Index {
             let before = tries.as_deref().copied();
             tries = Some(Box::new(Tries::seen(before, disruption.since, now)));
         }
-        let has_failed =
-            conditions.disruption.is_some() && tries.as_ref().is_some_and(|tries| tries.have_failed());
         self.claims.insert(uid, KnownClaim { seen, since, tries });
-        if has_failed {
-            // Another pool's limit may be in the way: it need not have one itself.
-            self.changed.insert(pool);
-        } else {
-            self.note(&pool);
-        }
+        self.changed.insert(pool);
     }
 
     /// Forgets the tries to disrupt the node on a machine: what decides whether Karpenter repairs it has changed.
@@ -94,7 +87,7 @@ impl Index {
                 uids.remove();
             }
         }
-        self.note(&known.pool);
+        self.changed.insert(known.pool);
     }
 
     /// The UIDs of all claims.

@@ -161,13 +161,9 @@ impl Index {
         !self.changed.is_empty()
     }
 
-    /// All pools that may need something done.
-    pub fn concerned(&self) -> BTreeSet<Arc<str>> {
-        let pools = self.pools.iter().filter(|(_, known)| known.pool.limit.is_some());
-        pools
-            .map(|(name, _)| Arc::clone(name))
-            .chain(self.marked.keys().cloned())
-            .collect()
+    /// All pools, and those that are gone and have nodes with marks.
+    pub fn all_pools(&self) -> BTreeSet<Arc<str>> {
+        self.pools.keys().chain(self.marked.keys()).cloned().collect()
     }
 
     /// Whether everything that was seen is kept.
@@ -180,7 +176,7 @@ impl Index {
         self.marked.values().map(BTreeSet::len).sum()
     }
 
-    /// Marks this pool as changed, if the reconciler has anything to do with the pool.
+    /// Marks this pool as changed, if the reconciler does anything about its nodes. Of the others it only shows the claims.
     fn note(&mut self, pool: &Arc<str>) {
         if self.is_limited(pool) || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));
@@ -188,8 +184,9 @@ impl Index {
     }
 
     fn note_all(&mut self) {
-        let all = self.concerned();
-        self.changed.extend(all);
+        for pool in self.all_pools() {
+            self.note(&pool);
+        }
     }
 
     /// Whether one more object of this kind may be kept.

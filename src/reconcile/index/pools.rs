@@ -44,12 +44,9 @@ impl Index {
             return;
         }
         let pool = Arc::new(Pool::of(&object, &self.policy));
-        let was_limited = self.is_limited(&name);
-        let known = KnownPool { object: text, pool };
-        self.pools.insert(Arc::clone(&name), known);
-        if was_limited || self.is_limited(&name) || self.marked.contains_key(&name) {
-            self.changed.insert(name);
-        }
+        self.pools
+            .insert(Arc::clone(&name), KnownPool { object: text, pool });
+        self.changed.insert(name);
     }
 
     /// A pool is gone.

@@ -116,13 +116,15 @@ fn a_claim_is_found_with_its_node_and_pods_in_whatever_order_they_come() {
 }
 
 #[test]
-fn only_what_changes_something_of_a_limited_pool_is_news() {
+fn of_a_pool_without_a_limit_only_claims_are_news() {
     let mut world = World::new(BOUNDS);
     world.pool("limited", &json!(5));
     world.pool("free", &json!(null));
     world.claim("free", "f");
+    assert_eq!(world.changed(), ["free", "limited"]);
     world.node("free", "f", false);
-    assert_eq!(world.changed(), ["limited"]);
+    world.pod("f", &on("f"));
+    assert!(world.changed().is_empty(), "nothing is done about its nodes");
     world.claim("limited", "a");
     assert_eq!(world.changed(), ["limited"]);
     world.claim("limited", "a");
@@ -130,9 +132,9 @@ fn only_what_changes_something_of_a_limited_pool_is_news() {
     world.pool("limited", &json!(5));
     assert!(world.changed().is_empty(), "nothing has changed");
     world.pool("free", &json!(7));
-    assert_eq!(world.changed(), ["free"], "it is limited now");
-    world.pool("free", &json!(null));
-    assert_eq!(world.changed(), ["free"], "it is limited no more");
+    assert_eq!(world.changed(), ["free"]);
+    world.index.remove_claim("f");
+    assert_eq!(world.changed(), ["free"]);
     let ledger = LedgerState {
         victims: vec!["a".into()],
         ..LedgerState::default()
@@ -154,7 +156,7 @@ fn marks_are_looked_after_whatever_becomes_of_pool_and_claim() {
     assert_eq!(world.changed(), ["general"]);
     world.index.remove_pool("general");
     assert_eq!(world.changed(), ["general"]);
-    assert_eq!(world.index.concerned().len(), 1);
+    assert_eq!(world.index.all_pools().len(), 1);
     let snapshot = world.index.snapshot("general");
     assert!(!snapshot.exists && !snapshot.is_over());
     world.index.remove_node("a");

@@ -1,4 +1,4 @@
-//! The numbers of the reconciler, named after Karpenter's (`karpenter_nodepools_…`) and controller-runtime's.
+//! The numbers of the reconciler, named after those of controller-runtime.
 
 mod pools;
 

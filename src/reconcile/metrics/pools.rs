@@ -1,4 +1,4 @@
-//! The numbers of each pool with a limit.
+//! The numbers of each pool, and of its limit if it has one.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::budget::Reason;
-use poolgate_core::nodelimit::plan::Numbers;
+use poolgate_core::nodelimit::plan::{Numbers, RolloutState};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -21,7 +21,7 @@ const MODES: [NodeLimitMode; 2] = [NodeLimitMode::Hard, NodeLimitMode::Soft];
 /// The metrics of pools.
 #[derive(Debug, Clone, Default)]
 pub struct PoolMetrics {
-    nodes: Family<[Label<String>; 1], Gauge>,
+    counted: Family<[Label<String>; 1], Gauge>,
     limit: Family<[Label<String>; 1], Gauge>,
     remaining: Family<[Label<String>; 1], Gauge>,
     excess: Family<[Label<String>; 1], Gauge>,
@@ -29,6 +29,7 @@ pub struct PoolMetrics {
     unrepaired: Family<[Label<String>; 1], Gauge>,
     mode: Family<[Label<String>; 2], Gauge>,
     allowed: Family<[Label<String>; 2], Gauge>,
+    rollout: Family<[Label<String>; 2], Gauge>,
     /// The pools that have metrics.
     shown: Arc<Mutex<BTreeSet<Arc<str>>>>,
 }
@@ -37,42 +38,52 @@ impl PoolMetrics {
     /// Registers the numbers.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            nodes: registry.metric(
-                "nodepools_nodes",
+            counted: registry.metric(
+                "nodepool_counted_nodes",
                 "NodeClaims that count against the node limit, by NodePool",
             ),
-            limit: registry.metric("nodepools_limit", "The node limit (limits.nodes)"),
-            remaining: registry.metric("nodepools_remaining", "How many more nodes there may be"),
+            limit: registry.metric("nodepool_limit", "The node limit (limits.nodes)"),
+            remaining: registry.metric("nodepool_remaining", "How many more nodes there may be"),
             excess: registry.metric(
-                "nodepools_excess_nodes",
+                "nodepool_excess_nodes",
                 "Nodes above the limit that are not being deleted",
             ),
-            held: registry.metric(
-                "nodepools_held_nodes",
-                "Nodes that poolgate keeps from disruption",
-            ),
+            held: registry.metric("nodepool_held_nodes", "Nodes that poolgate keeps from disruption"),
             unrepaired: registry.metric(
-                "nodepools_unrepaired_nodes",
+                "nodepool_unrepaired_nodes",
                 "Nodes that Karpenter wants to repair, and whose replacement the gate denied",
             ),
-            mode: registry.metric("nodepools_mode", "1 for the mode of the node limit, Hard or Soft"),
+            mode: registry.metric("nodepool_mode", "1 for the mode of the node limit, Hard or Soft"),
             allowed: registry.metric(
-                "nodepools_allowed_disruptions",
+                "nodepool_allowed_disruptions",
                 "How many nodes may be disrupted at once, by reason: budgets and node limit together",
+            ),
+            rollout: registry.metric(
+                "nodepool_nodes",
+                "NodeClaims by how far they follow the NodePool's template; all of them together",
             ),
             shown: Arc::default(),
         }
     }
 
-    /// Shows the numbers of a pool; those of a pool without a limit are removed.
+    /// Shows the numbers of a pool; those of its limit only if it has one.
     pub fn show(&self, pool: &Arc<str>, numbers: &Numbers) {
-        let Some(limit) = numbers.limit else {
-            return self.forget(pool);
-        };
         let mut shown = self.shown.lock();
         shown.insert(Arc::clone(pool));
+        for (reason, allowed) in numbers.allowed {
+            let allowed = allowed.map_or(UNLIMITED, Into::into);
+            self.allowed.get_or_create(&of_reason(pool, reason)).set(allowed);
+        }
+        for (state, nodes) in numbers.rollout {
+            self.rollout
+                .get_or_create(&of_state(pool, state))
+                .set(nodes.into());
+        }
+        let Some(limit) = numbers.limit else {
+            return self.forget_limit(pool);
+        };
         for (gauge, number) in [
-            (&self.nodes, numbers.nodes),
+            (&self.counted, numbers.nodes),
             (&self.limit, limit),
             (&self.remaining, numbers.remaining.unwrap_or_default()),
             (&self.excess, numbers.excess),
@@ -85,10 +96,6 @@ impl PoolMetrics {
             let is_on = numbers.mode == Some(mode);
             self.mode.get_or_create(&of_mode(pool, mode)).set(is_on.into());
         }
-        for (reason, allowed) in numbers.allowed {
-            let allowed = allowed.map_or(UNLIMITED, Into::into);
-            self.allowed.get_or_create(&of_reason(pool, reason)).set(allowed);
-        }
     }
 
     /// Removes the numbers of a pool.
@@ -97,8 +104,18 @@ impl PoolMetrics {
         if !shown.remove(pool) {
             return;
         }
+        for reason in Reason::ALL {
+            self.allowed.remove(&of_reason(pool, reason));
+        }
+        for state in RolloutState::ALL {
+            self.rollout.remove(&of_state(pool, state));
+        }
+        self.forget_limit(pool);
+    }
+
+    fn forget_limit(&self, pool: &str) {
         for gauge in [
-            &self.nodes,
+            &self.counted,
             &self.limit,
             &self.remaining,
             &self.excess,
@@ -109,9 +126,6 @@ impl PoolMetrics {
         }
         for mode in MODES {
             self.mode.remove(&of_mode(pool, mode));
-        }
-        for reason in Reason::ALL {
-            self.allowed.remove(&of_reason(pool, reason));
         }
     }
 
@@ -134,4 +148,8 @@ fn of_mode(pool: &str, mode: NodeLimitMode) -> [Label<String>; 2] {
 
 fn of_reason(pool: &str, reason: Reason) -> [Label<String>; 2] {
     [pool_label(pool), ("reason", reason.as_str().into())]
+}
+
+fn of_state(pool: &str, state: RolloutState) -> [Label<String>; 2] {
+    [pool_label(pool), ("state", state.as_str().into())]
 }

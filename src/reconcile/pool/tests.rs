@@ -346,3 +346,51 @@ async fn a_missing_ledger_is_replaced_by_a_closed_one_and_by_no_list_of_victims(
         (&json!(true), &Value::Null)
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_numbers_of_a_pool_are_there_while_it_is_and_those_of_its_limit_while_that_is() {
+    let shared = Arc::new(Mutex::new(stored()));
+    let (controller, registry) = leader(&shared);
+    let pools = controller.pools;
+    let name: Arc<str> = "free".into();
+    let shown = async |name: &Arc<str>| {
+        pools
+            .reconcile(name, &mut PoolMemory::default())
+            .await
+            .expect("nothing is written");
+        let text = registry.encode().expect("text");
+        let mut lines: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("nodepool_nodes{") || line.starts_with("nodepool_limit{"))
+            .map(str::to_owned)
+            .collect();
+        lines.sort();
+        lines
+    };
+    let put = |limits: &Value| {
+        let pool = json!({"metadata": {"name": "free"}, "spec": {"limits": limits}});
+        let mut claim = claim("f");
+        claim["metadata"]["labels"] = json!({"karpenter.sh/nodepool": "free"});
+        claim["status"]["conditions"] = json!([{"type": "Drifted", "status": "True"}]);
+        pools.seen.change(|index| {
+            index.put_pool(&serde_json::from_value(pool).expect("a pool"));
+            index.put_claim(serde_json::from_value(claim).expect("a claim"), Moment::default());
+        });
+    };
+    let limit = r#"nodepool_limit{nodepool="free"} 7"#;
+    let nodes = [
+        ("blocked", 0),
+        ("replacing", 0),
+        ("up_to_date", 0),
+        ("waiting", 1),
+    ]
+    .map(|(state, nodes)| format!(r#"nodepool_nodes{{nodepool="free",state="{state}"}} {nodes}"#));
+    put(&json!({}));
+    assert_eq!(shown(&name).await, nodes);
+    put(&json!({"nodes": 7}));
+    assert_eq!(shown(&name).await, [&[limit.to_owned()], &nodes[..]].concat());
+    put(&json!({}));
+    assert_eq!(shown(&name).await, nodes);
+    pools.seen.change(|index| index.remove_pool("free"));
+    assert_eq!(shown(&name).await, [""; 0], "although its nodes are still there");
+}

@@ -270,6 +270,25 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
 }
 
 #[test]
+fn a_pool_that_has_used_up_another_limit_says_so_and_is_no_problem() {
+    let full = json!({
+        "metadata": {"name": "general", "uid": "u-pool"},
+        "spec": {"limits": {"cpu": "48"}},
+        "status": {"resources": {"cpu": "48", "nodes": "3"}},
+    });
+    let report = Report::of(&Facts {
+        pools: Ok(vec![read(full)]),
+        ..well()
+    });
+    assert_eq!(report.problems, [""; 0]);
+    let text = table::render(&report, WIDE);
+    assert!(
+        text.contains("general: 48 of 48 cpu in use: no node is added"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
     for (mode, taken) in [("Hard", 3), ("Soft", 1)] {
         let mut facts = well();

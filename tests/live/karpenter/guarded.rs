@@ -110,7 +110,7 @@ impl Guarded {
 
     /// What the reconciler shows of a pool.
     pub fn number(&self, name: &str, pool: &str) -> Option<usize> {
-        let metric = format!("poolgate_nodepools_{name}{{nodepool=\"{pool}\"}}");
+        let metric = format!("poolgate_nodepool_{name}{{nodepool=\"{pool}\"}}");
         self.reconciler_metric(&metric).map(whole)
     }
 

@@ -8,6 +8,7 @@ use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
+use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
@@ -57,6 +58,9 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
         assert!(answer.status.success(), "{answer:?}");
         answer.stderr
     };
+    // Karpenter watches NodeClaims; without it the API server has no cache of them, and the first list takes longer.
+    let listed = plane.kubectl(&["get", "nodeclaims"], "");
+    assert!(listed.status.success(), "{listed:?}");
     let unlisted = warnings(&red);
     assert!(
         !unlisted.contains("[drift]"),
@@ -103,9 +107,14 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
     let warned = warnings(&red);
     assert!(warned.contains("this may replace 3 nodes"), "{warned}");
     let (_, metrics) = poolgate.probe("/metrics");
+    assert_eq!(
+        warned.matches("[drift]").count(),
+        1,
+        "one endpoint warns: {warned}"
+    );
     assert!(
-        metrics.contains("poolgate_drift_doubts_total{reason=\"stored\"}"),
-        "{metrics}"
+        metrics.contains("poolgate_drift_doubts_total{reason=\"stored\"} 1\n"),
+        "it is counted once: {metrics}"
     );
 }
 
@@ -123,8 +132,13 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
         ("fleet-a", &blue, "amd64"),
         ("fleet-b", &blue, "arm64"),
         ("fleet-c", &red, "arm64"),
+        ("fleet-d", &red, "arm64"),
     ] {
-        client.create("/apis/karpenter.sh/v1/nodeclaims", &claim_of(from, name, arch));
+        let mut claim = claim_of(from, name, arch);
+        if name == "fleet-b" {
+            claim["spec"]["terminationGracePeriod"] = json!("1h");
+        }
+        client.create("/apis/karpenter.sh/v1/nodeclaims", &claim);
     }
     let folder = tempfile::tempdir().expect("a folder");
     let compared = |pool: &Value| -> Value {
@@ -136,19 +150,72 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
     };
     for (change, drifting) in [
         (&red, json!(["fleet-a", "fleet-b"])),
-        (&pool("blue", &["amd64"]), json!(["fleet-b", "fleet-c"])),
+        (
+            &pool("blue", &["amd64"]),
+            json!(["fleet-b", "fleet-c", "fleet-d"]),
+        ),
     ] {
         let compared = compared(change);
         let pool = &compared["pools"][0];
         assert_eq!(pool["drift"]["nodeClaims"], drifting, "{compared}");
+        let drifting = drifting.as_array().map(Vec::len);
         assert_eq!(
             (&pool["nodes"], &compared["nodesAtStake"]),
-            (&json!(3), &json!(2))
+            (&json!(4), &json!(drifting))
         );
     }
     assert_eq!(compared(&blue)["unchanged"], 1);
+
+    let mut fleet = Fleet::of(&plane);
+    for claim in ["fleet-a", "fleet-b", "fleet-c", "fleet-d"] {
+        fleet.node("fleet", claim);
+        let status = json!({"status": {"nodeName": claim}});
+        client.merge(
+            &format!("/apis/karpenter.sh/v1/nodeclaims/{claim}/status"),
+            &status,
+        );
+        fleet.pod_with(
+            claim,
+            &format!("on-{claim}"),
+            "1",
+            &match claim {
+                "fleet-a" | "fleet-b" => json!({"karpenter.sh/do-not-disrupt": "true"}),
+                _ => json!({}),
+            },
+        );
+    }
+    fleet.change_node(
+        "fleet-c",
+        &json!({"metadata": {"annotations": {"karpenter.sh/do-not-disrupt": "true"}}}),
+    );
+    client.create(
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+        &json!({"metadata": {"name": "blocking"}, "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "on-fleet-d"}}}}),
+    );
+    let labels = json!({"metadata": {"labels": {"app": "on-fleet-d"}}});
+    client.merge("/api/v1/namespaces/default/pods/on-fleet-d", &labels);
+    let kept = compared(&pool("green", &["amd64", "arm64"]));
+    let drift = &kept["pools"][0]["drift"];
+    assert_eq!(drift["title"], "this replaces 1 of 4 nodes", "{kept}");
+    assert_eq!(drift["nodeClaims"], json!(["fleet-b"]), "its drain has an end");
+    for (claim, why) in [
+        (
+            "fleet-a",
+            "pod default/on-fleet-a has the annotation karpenter.sh/do-not-disrupt",
+        ),
+        (
+            "fleet-c",
+            "the node has the annotation karpenter.sh/do-not-disrupt",
+        ),
+        ("fleet-d", "PodDisruptionBudget default/blocking"),
+    ] {
+        let said = drift["kept"][claim].as_str().expect("it is kept");
+        assert!(said.starts_with(why), "{said}");
+    }
+    assert_eq!(kept["nodesAtStake"], 1);
+
     let other = node_pool("other", &json!({}));
     let line = compared(&other);
     assert_eq!(line["pools"][0]["change"], "vanishes", "{line}");
-    assert_eq!(line["nodesAtStake"], 3);
+    assert_eq!(line["nodesAtStake"], 4);
 }

@@ -67,13 +67,13 @@ fn nodes_of_a_pool_at_its_limit_are_held_and_let_go_when_there_is_room() {
     fleet.wait_until_held("full", &["full-a", "full-b"]);
     for (number, of) in [
         (2.0, r#"held_nodes{nodepool="full"}"#),
-        (2.0, r#"nodes{nodepool="full"}"#),
+        (2.0, r#"counted_nodes{nodepool="full"}"#),
         (2.0, r#"limit{nodepool="full"}"#),
         (0.0, r#"remaining{nodepool="full"}"#),
         (0.0, r#"allowed_disruptions{nodepool="full",reason="Drifted"}"#),
         (1.0, r#"mode{nodepool="full",mode="Hard"}"#),
     ] {
-        wait_until_shown(reconciler, &format!("poolgate_nodepools_{of}"), number);
+        wait_until_shown(reconciler, &format!("poolgate_nodepool_{of}"), number);
     }
     let reported = wait_for("an event", || {
         let mut events = fleet.events("full").into_iter();
@@ -120,7 +120,11 @@ fn a_lowered_limit_is_answered() {
     for node in ["lowered-a", "lowered-b", "lowered-c"] {
         fleet.busy("lowered", node);
     }
-    wait_until_shown(reconciler, r#"poolgate_nodepools_nodes{nodepool="lowered"}"#, 3.0);
+    wait_until_shown(
+        reconciler,
+        r#"poolgate_nodepool_counted_nodes{nodepool="lowered"}"#,
+        3.0,
+    );
     assert!(fleet.held("lowered").is_empty());
     let begun = Instant::now();
     fleet.limit("lowered", 3);
@@ -211,7 +215,7 @@ fn marks_go_with_what_they_were_set_for() {
     fleet.client().delete("/apis/karpenter.sh/v1/nodeclaims/stray-a");
     fleet.wait_until_held("stray", &[]);
     wait_for("the numbers of a pool without a limit to go", || {
-        let gone = reconciler.metric("poolgate_nodepools_limit{nodepool=\"unlimited\"}");
+        let gone = reconciler.metric("poolgate_nodepool_limit{nodepool=\"unlimited\"}");
         gone.is_none().then_some(())
     });
 }

@@ -252,6 +252,12 @@ fn the_metrics_follow_what_is_stored_and_what_it_is_checked_by() {
     become_so(&[]);
     plane.install_karpenter_crds(V1);
     become_so(&["\"budget-reason\"} 1"]);
+
+    let mut half = client.create(POOLS, &node_pool("half", &json!({"limits": {"cpu": "73"}})));
+    half["status"] = json!({"resources": {"cpu": "36500m", "memory": "1Gi"}});
+    client.replace(&format!("{POOLS}/half/status"), &half);
+    let used = "poolgate_nodepool_limit_used_ratio{nodepool=\"half\",resource=\"cpu\"}";
+    poolgate.wait_for_metric(used, 0.5);
 }
 
 const REPORTS: &str = "/apis/wgpolicyk8s.io/v1alpha2/clusterpolicyreports";

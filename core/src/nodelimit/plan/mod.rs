@@ -30,8 +30,8 @@ pub use situation::{Memory, Numbers};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DeletionCost, Disruption,
     DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node, NodeTemplate,
-    Now, ObjectRef, PODS, Pod, Pool, PoolState, Protection, Requirement, Resources, Rights, SETTLE, Settings,
-    Taint, Toleration, Tries,
+    Now, ObjectRef, PODS, Pod, Pool, PoolState, Protection, Requirement, Resources, Rights, RolloutState,
+    SETTLE, Settings, Taint, Toleration, Tries,
 };
 
 /// Decides what to do for a pool now.
@@ -60,10 +60,7 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
         deadline: replacements.deadline,
         ended: replacements.ended,
         events,
-        numbers: Numbers {
-            unrepaired: situation::number(replacements.waiting.len()),
-            ..situation.counts.numbers(state.pool, situation.excess(), now.wall)
-        },
+        numbers: situation.numbers(replacements.waiting.len()),
         again_at: [holds.again_at, termination.again_at, replacements.again_at]
             .into_iter()
             .flatten()

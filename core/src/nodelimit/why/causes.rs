@@ -1,12 +1,14 @@
 //! Everything that keeps a node.
 
+use jiff::Timestamp;
+
 use super::wanted::{self, Goal, Wanted};
 use super::{
     Cause, Kind, Seen, budgets, consolidation, drain, pods, repaired_if, replacement, to_replace_now,
 };
 use crate::budget::Reason;
 use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
-use crate::nodelimit::plan::{Node, Taint};
+use crate::nodelimit::plan::{Node, PodDisruptionBudget, PodOnNode, Taint};
 use crate::policy::GateState;
 
 /// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The
@@ -102,14 +104,35 @@ fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
     })
 }
 
+/// What keeps a node from being replaced when it drifts, the nearest cause, whether it has drifted yet or not. `pods` are
+/// those on it, if nothing bounds its drain: else Karpenter passes over them.
+pub fn keeps_from_drift(
+    node: &Node,
+    pods: Option<&[PodOnNode]>,
+    budgets: &[PodDisruptionBudget],
+    now: Timestamp,
+) -> Option<Cause> {
+    if node.marks.are_users() {
+        return Some(users(
+            Kind::NodeDoNotDisrupt,
+            &node.name,
+            DO_NOT_DISRUPT_ANNOTATION,
+        ));
+    }
+    let pods: Vec<&PodOnNode> = pods?.iter().collect();
+    pods::causes(&pods, budgets, now).into_iter().next()
+}
+
+fn users(kind: Kind, node: &str, key: &str) -> Cause {
+    Cause::new(kind, format!("the node has the annotation {key}: \"true\""))
+        .change(format!("To let it go: kubectl annotate node {node} {key}-"))
+}
+
 /// The annotations of the node: a user's, or poolgate's. Repair goes past the first one.
 fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let marks = seen.state.marks();
     let name = seen.state.node.map(|node| &*node.name).unwrap_or_default();
-    let users = |kind: Kind, key: &str| {
-        Cause::new(kind, format!("the node has the annotation {key}: \"true\""))
-            .change(format!("To let it go: kubectl annotate node {name} {key}-"))
-    };
+    let users = |kind: Kind, key: &str| users(kind, name, key);
     let mut causes = Vec::new();
     let mut is_held = false;
     if marks.do_not_disrupt && reasons.iter().any(|reason| *reason != Reason::Unhealthy) {

@@ -23,6 +23,7 @@ fn claim(name: &str) -> Claim {
         expire_after: None,
         has_grace_period: false,
         has_deadline: false,
+        drift_hash: None,
         conditions: Conditions {
             initialized: true,
             ..Conditions::default()

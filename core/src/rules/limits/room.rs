@@ -1,9 +1,17 @@
-//! Whether a limit has room for the smallest machine that the requirements allow.
+//! Whether a limit has room for the smallest machine that the requirements allow, alone or beside the nodes that a pool has.
+//!
+//! Karpenter launches nothing for a pool whose nodes have more than a limit allows (`Limits.ExceededBy`), and no machine with
+//! more than the limit leaves (`filterByRemainingResources`). For a replacement it counts without the node that goes.
 
-use super::{Limit, Limits, path};
+use std::collections::BTreeMap;
+
+use super::{Limit, Limits, NODES, path};
+use crate::diagnostic::{ErrorType, counted};
+use crate::drift::DriftClaim;
 use crate::json::Json;
 use crate::karpenter::{
-    InstanceTypes, Machine, Naming, NodePool, Operator, Part, Provider, Requirement, Selection, Template,
+    INSTANCE_TYPE_LABEL, InstanceTypes, Machine, Naming, NodePool, Operator, PLAIN_RESOURCES, Part, Provider,
+    Requirement, Selection, Template, integer,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -61,6 +69,13 @@ impl Size {
         let needed = (amount / self.share).checked_mul(self.unit);
         needed.is_none_or(|needed| *limit >= Quantity::from(needed))
     }
+
+    /// The most that a node with these labels has; `None` if that is not known.
+    fn of_node(&self, labels: &BTreeMap<String, String>, known: Option<&InstanceTypes>) -> Option<i64> {
+        let mut labelled = self.keys.iter().filter_map(|key| labels.get(*key));
+        let listed = || known?.machine(labels.get(INSTANCE_TYPE_LABEL)?).map(self.amount);
+        labelled.next().map_or_else(listed, |amount| integer(amount))
+    }
 }
 
 /// What the smallest machine has that a requirement allows.
@@ -72,38 +87,138 @@ struct Smallest {
 
 /// Reports limits that leave no room for the smallest machine that the requirements allow.
 pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+    // A limit of 0 switches the pool off, and another rule reports it.
     let limit_of = |size: &Size| {
-        let written = limits.get(size.resource)?;
-        // A limit of 0 switches the pool off, and another rule reports it.
-        let limit = written.quantity();
-        let limit = limit.filter(|limit| !limit.is_zero() && !limit.is_negative())?;
-        Some((written, limit))
-    };
-    if SIZES.iter().all(|size| limit_of(size).is_none()) {
-        return;
-    }
-    let has_room = |machine: Machine| {
-        SIZES.iter().all(|size| {
-            let limit = limit_of(size);
-            limit.is_none_or(|(_, limit)| size.fits((size.amount)(machine), limit))
-        })
+        let limit = limits.get(size.resource)?.quantity()?;
+        (!limit.is_zero() && !limit.is_negative()).then(|| limit.clone())
     };
     let declared = findings.context.policy.cluster.provider;
-    let listed = Listed::of(&pool.template, declared).and_then(|listed| listed.smallest(has_room));
-    for size in &SIZES {
-        let Some((written, limit)) = limit_of(size) else {
-            continue;
-        };
-        let too_large = |smallest: &Smallest| !size.fits(smallest.amount, limit);
+    for (size, smallest) in too_large(&pool.template, declared, limit_of) {
+        if let Some(limit) = limits.get(size.resource) {
+            report(size, limit, &smallest, findings);
+        }
+    }
+}
+
+/// Of which resource the smallest machine that the requirements allow has more than there is room for.
+fn too_large(
+    template: &Template<'_>,
+    declared: Option<&'static Provider>,
+    room: impl Fn(&Size) -> Option<Quantity>,
+) -> Vec<(&'static Size, Smallest)> {
+    let rooms: Vec<(&Size, Quantity)> = SIZES
+        .iter()
+        .filter_map(|size| Some((size, room(size)?)))
+        .collect();
+    if rooms.is_empty() {
+        return Vec::new();
+    }
+    let has_room = |machine: Machine| {
+        rooms
+            .iter()
+            .all(|(size, room)| size.fits((size.amount)(machine), room))
+    };
+    let listed = Listed::of(template, declared).and_then(|listed| listed.smallest(has_room));
+    let mut found = Vec::new();
+    for (size, room) in &rooms {
+        let is_too_large = |smallest: &Smallest| !size.fits(smallest.amount, room);
         let by_list = listed.map(|(machine, index)| Smallest {
             amount: (size.amount)(machine),
             index,
         });
-        let by_label = by_label(&pool.template, size).filter(too_large);
-        if let Some(smallest) = by_label.or(by_list.filter(too_large)) {
-            report(size, written, &smallest, findings);
-        }
+        let by_label = by_label(template, size).filter(is_too_large);
+        found.extend(
+            by_label
+                .or(by_list.filter(is_too_large))
+                .map(|smallest| (*size, smallest)),
+        );
     }
+    found
+}
+
+/// Why Karpenter launches no node for a stored pool, or few, because of limits that do not count nodes: a clause each. A pool
+/// may be at its limit by design.
+pub fn used_up(pool: &NodePool<'_>) -> Vec<String> {
+    let limits = pool.limits.present().into_iter().flatten();
+    let clauses = limits.filter_map(|(resource, limit)| {
+        let used = pool.used(resource).filter(|_| resource != NODES)?;
+        let (most, now) = (NodePool::limit_value(limit)?, NodePool::limit_value(used)?);
+        let shown = |value: &Json<'_>| ErrorType::note(value).to_string().trim_matches('"').to_owned();
+        let counts = format!("{} of {} {resource} in use", shown(used), shown(limit));
+        if now > most {
+            return Some(format!(
+                "{counts}: no node is launched, not even a replacement, until enough are gone"
+            ));
+        }
+        // A limit of 0 switches the pool off.
+        let left = Some(most.minus(&now)).filter(|_| !most.is_zero())?;
+        let room = |size: &Size| (size.resource == resource).then(|| left.clone());
+        let smallest = too_large(&pool.template, None, room).pop();
+        let why = match &smallest {
+            Some((size, smallest)) => format!(
+                " (the smallest machine has {} {})",
+                smallest.amount, size.unit_name
+            ),
+            None if left.is_zero() => String::new(),
+            None => return None,
+        };
+        let node = if PLAIN_RESOURCES.contains(&resource) {
+            "no node"
+        } else {
+            "no node that has some"
+        };
+        Some(format!(
+            "{counts}: {node} is added{why}, and a replacement must fit into what its node leaves"
+        ))
+    });
+    clauses.collect()
+}
+
+/// For which of these NodeClaims a changed pool has no room for a replacement, by the status of the stored one: a clause.
+pub fn without_room(
+    pool: &NodePool<'_>,
+    limits: &Limits<'_>,
+    old: &NodePool<'_>,
+    claims: &[&DriftClaim],
+    declared: Option<&'static Provider>,
+) -> Option<String> {
+    let exceeded = limits.written.iter().find(|limit| {
+        let used = old.used(limit.resource).filter(|_| limit.resource != NODES);
+        let used = used.and_then(NodePool::limit_value);
+        used.is_some_and(|used| limit.quantity().is_some_and(|most| used > *most))
+    });
+    if let Some(limit) = exceeded {
+        return Some(format!(
+            "no replacement is launched while more than {} is in use",
+            path(limit.resource)
+        ));
+    }
+    let known = pool
+        .template
+        .node_class_group()
+        .map_or(declared, Provider::of_group);
+    let known = known.and_then(|provider| provider.instance_types);
+    let mut without: Vec<(&Size, Smallest)> = Vec::new();
+    let mut count = 0;
+    for claim in claims {
+        let room = |size: &Size| {
+            let left = limits.get(size.resource)?.quantity()?;
+            let left = left.minus(&NodePool::limit_value(old.used(size.resource)?)?);
+            let freed = size.of_node(&claim.labels, known)?.checked_mul(size.unit)?;
+            Some(left.plus(&Quantity::from(freed)))
+        };
+        let found = too_large(&pool.template, declared, room);
+        count += usize::from(!found.is_empty());
+        without.extend(found);
+    }
+    let (size, smallest) = without.first()?;
+    Some(format!(
+        "{} leaves no room for the replacement of {}: the smallest machine that the requirements allow has {} {}",
+        path(size.resource),
+        counted(count, "node"),
+        smallest.amount,
+        size.unit_name
+    ))
 }
 
 fn report(size: &Size, limit: &Limit<'_>, smallest: &Smallest, findings: &mut Findings<'_>) {
@@ -223,7 +338,68 @@ fn allows(list: Option<&Requirement<'_>>, word: &str) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
+    use crate::json::Json;
+    use crate::karpenter::{ApiVersion, NodePool};
     use crate::rules::requirements::testing::{requirements_of, warnings};
+
+    #[test]
+    fn limits_that_are_used_up_say_what_still_comes_and_others_nothing() {
+        let said = |limits: Value, used: Value, least: &str| {
+            let mut pool = requirements_of(
+                "karpenter.k8s.aws",
+                &json!([{"key": "karpenter.k8s.aws/instance-cpu", "operator": "Gt", "values": [least]}]),
+            );
+            pool["spec"]["limits"] = limits;
+            pool["status"] = json!({"resources": used});
+            super::used_up(&NodePool::view(ApiVersion::V1, &Json::from(&pool)))
+        };
+        let [none, added] = [
+            "no node is launched, not even a replacement",
+            "must fit into what its node leaves",
+        ];
+        for (limits, used, parts) in [
+            (
+                json!({"cpu": "48"}),
+                json!({"cpu": "56"}),
+                ["56 of 48 cpu in use", none],
+            ),
+            (
+                json!({"cpu": 48}),
+                json!({"cpu": "48"}),
+                ["48 of 48 cpu in use: no node is added", added],
+            ),
+            (
+                json!({"cpu": "48"}),
+                json!({"cpu": "40"}),
+                ["the smallest machine has 16 cores", added],
+            ),
+            (
+                json!({"memory": "64Gi"}),
+                json!({"memory": "64Gi"}),
+                ["64Gi memory in use: no node is added,", added],
+            ),
+            (
+                json!({"nvidia.com/gpu": "8"}),
+                json!({"nvidia.com/gpu": "8"}),
+                ["no node that has some is added", added],
+            ),
+        ] {
+            let said = said(limits, used, "15");
+            assert!(
+                said.len() == 1 && parts.iter().all(|part| said[0].contains(part)),
+                "{said:?}"
+            );
+        }
+        for (limits, used) in [
+            (json!({"cpu": "48"}), json!({"cpu": "32"})),
+            (json!({"cpu": "0"}), json!({"cpu": "0"})),
+            (json!({"cpu": "48"}), json!({"memory": "1Gi"})),
+            (json!({"nodes": "3"}), json!({"nodes": "3"})),
+            (json!({"memory": "64Gi"}), json!({"memory": "63Gi"})),
+        ] {
+            assert_eq!(said(limits, used, "15"), [""; 0]);
+        }
+    }
 
     #[test]
     fn lists_that_are_too_long_to_compare_are_not_judged() {

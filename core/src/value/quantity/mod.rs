@@ -53,6 +53,20 @@ impl Quantity {
         (&self.nanos % NANOS).sign() == Sign::NoSign
     }
 
+    /// Both together.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            nanos: &self.nanos + &other.nanos,
+        }
+    }
+
+    /// What is left of it without the other one.
+    pub(crate) fn minus(&self, other: &Self) -> Self {
+        Self {
+            nanos: &self.nanos - &other.nanos,
+        }
+    }
+
     /// The number of units, rounded up, like Go's `Quantity.Value()`; beyond the range of an `i64`, the nearest
     /// one.
     pub(crate) fn rounded_up(&self) -> i64 {
@@ -72,6 +86,12 @@ impl Quantity {
     /// The number of thousandths of a unit, rounded down; beyond the range of an `i64`, the nearest one.
     pub fn thousandths_rounded_down(&self) -> i64 {
         self.parts_rounded_down(NANOS_OF_THOUSANDTH)
+    }
+
+    /// This divided by another one, as precisely as a float is; `None` if that is no number.
+    pub(crate) fn part_of(&self, whole: &Self) -> Option<f64> {
+        let float = |quantity: &Self| quantity.nanos.to_string().parse::<f64>().ok();
+        Some(float(self)? / float(whole)?).filter(|part| part.is_finite())
     }
 
     /// The number of parts of this many nanos, rounded up.

@@ -18,7 +18,11 @@ fn a_node_with_its_claim_and_pods_takes_no_more_memory_than_this() {
     let node = size_of::<(Arc<str>, SeenNode)>() + counted + size_of::<Node>() + machine;
     let pods = size_of::<(Arc<str>, Vec<Arc<Pod>>)>();
     let pod = size_of::<(Key, PodLocation)>() + size_of::<Arc<Pod>>();
-    assert!(claim <= 272, "{claim}");
+    assert!(claim <= 280, "{claim}");
+    assert!(
+        counted + size_of::<Claim>() <= 160,
+        "the allocator's next size is 192"
+    );
     assert!(node + pods <= 232, "{node} {pods}");
     assert!(pod <= 48, "{pod}");
 }

@@ -48,7 +48,7 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
     ] {
         wait_for(line, || reconciler.log().contains(line).then_some(()));
     }
-    let excess = "poolgate_nodepools_excess_nodes{nodepool=\"general\"}";
+    let excess = "poolgate_nodepool_excess_nodes{nodepool=\"general\"}";
     assert_eq!(reconciler.metric(excess), Some(1.0));
     // It has gone on to another pool, after all that it might have written for the first.
     fleet.pool("elsewhere", 0, &json!({"poolgate.dev/over-limit": "Terminate"}));

@@ -26,7 +26,7 @@ fn nodes_above_the_limit_are_reported_and_stay() {
         message,
         "2 nodes above the limit of 1; none is terminated (over-limit: report)"
     );
-    let excess = r#"poolgate_nodepools_excess_nodes{nodepool="reported"}"#;
+    let excess = r#"poolgate_nodepool_excess_nodes{nodepool="reported"}"#;
     wait_until_shown(reconciler, excess, 2.0);
     lose_a_node_elsewhere(&mut fleet, "beside-reported");
     assert_eq!(fleet.living_claims("reported").len(), 3);

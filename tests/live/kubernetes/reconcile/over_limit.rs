@@ -100,11 +100,7 @@ fn under_a_policy_that_cannot_be_read_nodes_are_held_and_none_is_terminated() {
         (renewals.len() > 6).then_some(())
     });
     fleet.limit("general", 2);
-    wait_until_shown(
-        &reconciler,
-        r#"poolgate_nodepools_limit{nodepool="general"}"#,
-        2.0,
-    );
+    wait_until_shown(&reconciler, r#"poolgate_nodepool_limit{nodepool="general"}"#, 2.0);
     assert_eq!(fleet.living_claims("general").len(), 3);
 
     fleet.limit("general", 1);

@@ -8,7 +8,7 @@ use super::Situation;
 use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool};
+use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool, RolloutState};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -102,29 +102,6 @@ impl Counts {
             _ => self.disrupted + self.unready,
         }
     }
-
-    /// The numbers to show.
-    pub fn numbers(&self, pool: &Pool, excess: usize, now: Timestamp) -> Numbers {
-        let remaining = self.remaining(pool).map(number);
-        Numbers {
-            nodes: number(match pool.limit {
-                Some(limit) => self.claims.counted(limit.mode),
-                None => self.claims.existing,
-            }),
-            limit: pool.limit.map(|limit| limit.nodes),
-            remaining,
-            mode: pool.limit.map(|limit| limit.mode),
-            allowed: Reason::ALL.map(|reason| {
-                let budget = self.budget(pool, reason, now);
-                let remaining = self.remaining_replacements(pool).map(number);
-                let remaining = remaining.filter(|_| pool.is_hard() && asks_for_replacement(reason));
-                (reason, [budget, remaining].into_iter().flatten().min())
-            }),
-            held: number(self.held),
-            excess: number(excess),
-            unrepaired: 0,
-        }
-    }
 }
 
 /// Whether Karpenter requests new nodes when it disrupts for a reason.
@@ -147,11 +124,38 @@ fn count<'s>(claims: &[ClaimState<'s>], which: impl Fn(&ClaimState<'s>) -> bool)
 }
 
 /// A count as it is shown.
-pub fn number(count: usize) -> u32 {
+fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 impl Situation<'_> {
+    /// The numbers to show; `unrepaired` nodes wait for their repair.
+    pub fn numbers(&self, unrepaired: usize) -> Numbers {
+        let (pool, counts) = (self.pool, &self.counts);
+        let claims = self.claims.iter();
+        let states: Vec<_> = claims.map(|claim| claim.rollout(pool, self.wall)).collect();
+        let in_state = |state| states.iter().filter(|own| **own == state).count();
+        Numbers {
+            nodes: number(match pool.limit {
+                Some(limit) => counts.claims.counted(limit.mode),
+                None => counts.claims.existing,
+            }),
+            limit: pool.limit.map(|limit| limit.nodes),
+            remaining: counts.remaining(pool).map(number),
+            mode: pool.limit.map(|limit| limit.mode),
+            allowed: Reason::ALL.map(|reason| {
+                let budget = counts.budget(pool, reason, self.wall);
+                let remaining = counts.remaining_replacements(pool).map(number);
+                let remaining = remaining.filter(|_| pool.is_hard() && asks_for_replacement(reason));
+                (reason, [budget, remaining].into_iter().flatten().min())
+            }),
+            held: number(counts.held),
+            excess: number(self.excess()),
+            unrepaired: number(unrepaired),
+            rollout: RolloutState::ALL.map(|state| (state, number(in_state(state)))),
+        }
+    }
+
     /// The value to write into `spec.limits.nodes` of a pool that leaves it to poolgate; `None` if it is there already.
     ///
     /// Karpenter drops a node from its own count as soon as it is being deleted or disrupted. A Hard limit counts it
@@ -205,4 +209,6 @@ pub struct Numbers {
     pub excess: u32,
     /// How many nodes Karpenter wants to repair, and cannot.
     pub unrepaired: u32,
+    /// How many NodeClaims are in each state; all of them together.
+    pub rollout: [(RolloutState, u32); RolloutState::ALL.len()],
 }

@@ -12,7 +12,7 @@ use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
 use crate::api::{NodeLimit, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
-pub use counts::{Counts, Numbers, asks_for_replacement, number};
+pub use counts::{Counts, Numbers, asks_for_replacement};
 pub use memory::{Memory, RETRY_LASTS, Retry, Topic};
 
 /// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between

@@ -1,6 +1,7 @@
 //! What is known of a node: its NodeClaim, the node object, and the pods on it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::marks::Marks;
 use super::pod::{Pod, Resources, Taint};
+use super::pool::Pool;
 use crate::karpenter::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
 
@@ -142,6 +144,31 @@ impl ClaimState<'_> {
             && !self.pods.iter().any(stays)
     }
 
+    /// How far its replacement is, if the pool is no longer as it was when the node was made.
+    pub(crate) fn rollout(&self, pool: &Pool, now: Timestamp) -> RolloutState {
+        if !self.is_outdated(pool) {
+            RolloutState::UpToDate
+        } else if self.deleted.is_some() || self.is_openly_disrupted() {
+            RolloutState::Replacing
+        } else if self.stays_although_drifted(now) {
+            RolloutState::Blocked
+        } else {
+            RolloutState::Waiting
+        }
+    }
+
+    /// Whether Karpenter says that it has drifted, or will say so when it sees the pool's template.
+    fn is_outdated(&self, pool: &Pool) -> bool {
+        let hashes = self.drift_hash.zip(pool.drift_hash);
+        self.conditions.drifted || hashes.is_some_and(|(own, current)| own != current)
+    }
+
+    /// Whether its node or a pod on it keeps Karpenter from replacing it, PodDisruptionBudgets aside.
+    fn stays_although_drifted(&self, now: Timestamp) -> bool {
+        let forbids = |pod: &&Pod| pod.forbids_disruption(now);
+        self.marks().do_not_disrupt || !self.has_grace_period && self.pods.iter().any(forbids)
+    }
+
     /// Whether budgets take a percentage of it (`NodePoolStatsFromNodes`). A reboot takes the condition `Initialized` away.
     pub(crate) fn is_budgeted(&self) -> bool {
         let conditions = self.conditions;
@@ -152,6 +179,34 @@ impl ClaimState<'_> {
     /// Whether Karpenter is disrupting the node in any way.
     pub(crate) fn is_disrupted(&self) -> bool {
         self.is_going() || self.conditions.rebooting
+    }
+}
+
+/// How far a pool's nodes follow its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RolloutState {
+    /// Nothing is to be replaced.
+    UpToDate,
+    /// Karpenter has yet to replace it.
+    Waiting,
+    /// A mark on the node, poolgate's or a user's, or a pod keeps Karpenter from replacing it.
+    Blocked,
+    /// It is on its way out.
+    Replacing,
+}
+
+impl RolloutState {
+    /// All of them. Each NodeClaim is in one.
+    pub const ALL: [Self; 4] = [Self::UpToDate, Self::Waiting, Self::Blocked, Self::Replacing];
+
+    /// The word for metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UpToDate => "up_to_date",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::Replacing => "replacing",
+        }
     }
 }
 
@@ -174,6 +229,9 @@ pub struct Claim {
     pub has_grace_period: bool,
     /// Whether it has the annotation [`DEADLINE_ANNOTATION`].
     pub has_deadline: bool,
+    /// Karpenter's hash of the template that it was made from, if it is of the version that
+    /// [`template_hash`](crate::drift::template_hash) computes.
+    pub drift_hash: Option<NonZeroU64>,
     /// Those of its conditions that are `True`.
     pub conditions: Conditions,
 }

@@ -12,7 +12,9 @@ use jiff::Timestamp;
 
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
-pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries};
+pub use claim::{
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, RolloutState, Tries,
+};
 pub use marks::{HeldFor, Marks};
 pub use pod::{
     DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Effect, Needs, PODS, Pod, Protection, Resources,

@@ -1,6 +1,7 @@
 //! A NodePool, and which pods its nodes could serve, as far as a plan depends on them.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::pod::{Effect, Needs, Taint, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
+use crate::drift::template_hash;
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator, Provider, Template,
@@ -54,6 +56,8 @@ pub struct Pool {
     pub(crate) class_ready_since: Option<Timestamp>,
     /// Hashes of `spec.template`.
     pub(crate) template_hash: TemplateHash,
+    /// The hash that Karpenter writes onto NodeClaims that it makes from the template; `None` if it is not known.
+    pub(crate) drift_hash: Option<NonZeroU64>,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
 }
@@ -86,6 +90,10 @@ impl Pool {
             is_ready: true_condition(object, "Ready").is_some(),
             class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
             template_hash: TemplateHash::of(template),
+            drift_hash: object
+                .get("spec")
+                .and_then(|spec| template_hash(spec.get("template")?))
+                .and_then(NonZeroU64::new),
             template: NodeTemplate::default(),
         };
         pool.template = NodeTemplate::new(&pool.name, &view.template, &policy.labels);

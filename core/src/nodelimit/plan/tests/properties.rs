@@ -136,6 +136,8 @@ proptest! {
         let numbers = world.plan().numbers;
         let limit = world.pool.limit.unwrap();
         prop_assert!(numbers.remaining.unwrap() <= limit.nodes.saturating_sub(numbers.nodes));
+        let claims: u32 = numbers.rollout.iter().map(|(_, nodes)| nodes).sum();
+        prop_assert_eq!(claims as usize, world.claims.len());
         for (reason, allowed) in numbers.allowed {
             let replaces = reason != Reason::Empty;
             if replaces && limit.mode == NodeLimitMode::Hard {

@@ -285,6 +285,7 @@ impl Machine {
                 expire_after: None,
                 has_grace_period: false,
                 has_deadline: false,
+                drift_hash: None,
                 conditions: Conditions {
                     initialized: true,
                     consolidatable: true,
