@@ -13,7 +13,7 @@ use crate::cluster::ClusterReader;
 use crate::gate::{self, GateArgs};
 use crate::reconcile::{self, ReconcileArgs};
 use crate::review::{self, AdmitArgs, ServeArgs};
-use crate::status::{self, StatusArgs};
+use crate::status::{self, RolloutArgs, StatusArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
 #[derive(Debug, Parser)]
@@ -54,6 +54,11 @@ pub enum Command {
     /// Exits with 0 if all is well, 1 if something is wrong, 2 if something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
+    /// Show how many nodes of NodePools have been replaced after a change, or wait until all are
+    ///
+    /// Exits with 0 if all are, 1 if not or if they will not be in time, 2 if that cannot be read.
+    #[command(after_help = examples::ROLLOUT)]
+    Rollout(RolloutArgs),
     /// Answer one AdmissionReview from standard input, as the webhook would
     ///
     /// Exits with 0 if the object is admitted, 1 if it is denied, 2 if there is no answer.
@@ -77,6 +82,7 @@ impl Command {
             Self::Reconcile(args) => reconcile::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
+            Self::Rollout(args) => status::rollout(&args),
             Self::Admit(args) => review::admit(&args),
             Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),
         }

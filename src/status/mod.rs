@@ -1,5 +1,5 @@
 //! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
-//! NodePools.
+//! NodePools. `poolgate rollout` reads the same, again and again.
 
 mod declared;
 mod deployments;
@@ -11,6 +11,7 @@ mod pools;
 mod reconciler;
 mod replacements;
 mod report;
+mod rollout;
 mod table;
 mod why;
 
@@ -22,14 +23,14 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 
-use poolgate_files::sources::cluster::KubeArgs;
 use poolgate_files::terminal;
 
 use crate::cluster::ClusterReader;
 use crate::runtime::flags;
 use declared::DeclaredFacts;
-use look::Look;
+use look::LookArgs;
 use report::Report;
+pub use rollout::{RolloutArgs, rollout};
 use why::Question;
 
 /// Something is wrong.
@@ -48,21 +49,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]
-    cluster: KubeArgs,
-
-    /// The namespace of poolgate
-    /// [default: that of the Service that the webhooks call, else poolgate-system]
-    #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
-    namespace: Option<String>,
-
-    /// The namespace of the ledgers and the Lease
-    #[arg(
-        long,
-        env = "POOLGATE_LEDGER_NAMESPACE",
-        value_name = "NAME",
-        default_value = "poolgate-ledgers"
-    )]
-    ledger_namespace: String,
+    look: LookArgs,
 
     /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
     ///
@@ -96,13 +83,8 @@ pub struct StatusArgs {
 
 /// Reads the cluster and prints the report. Returns the exit code.
 pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
-    let (runtime, client) = ClusterReader::connect(&args.cluster)?.into_parts();
-    let look = Look {
-        client: &client,
-        namespace: args.namespace.as_deref(),
-        ledger_namespace: &args.ledger_namespace,
-        probes: args.probe,
-    };
+    let (runtime, client) = ClusterReader::connect(&args.look.cluster)?.into_parts();
+    let look = args.look.look(&client, args.probe);
     if args.print_facts {
         let facts = runtime.block_on(DeclaredFacts::read(&look));
         terminal::print(facts.yaml())?;
