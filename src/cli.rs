@@ -13,7 +13,7 @@ use crate::cluster::ClusterReader;
 use crate::gate::{self, GateArgs};
 use crate::reconcile::{self, ReconcileArgs};
 use crate::review::{self, AdmitArgs, ServeArgs};
-use crate::status::{self, StatusArgs};
+use crate::status::{self, RolloutArgs, StatusArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
 #[derive(Debug, Parser)]
@@ -55,6 +55,11 @@ pub enum Command {
     /// Exit codes: 0 all is well; 1 something is wrong; 2 something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
+    /// Show how many nodes have been replaced after a change, or wait until all are
+    ///
+    /// Exit codes: 0 all are replaced; 1 some are not, or will not be in time; 2 something could not be read.
+    #[command(after_help = examples::ROLLOUT)]
+    Rollout(RolloutArgs),
     /// Answer one AdmissionReview from standard input
     ///
     /// Exit codes: 0 admitted; 1 denied; 2 no answer.
@@ -70,7 +75,7 @@ impl Command {
         let [files, lookup] = FILE_GROUPS;
         let groups = [
             files,
-            ("Ask a cluster", &["status"]),
+            ("Ask a cluster", &["status", "rollout"]),
             (
                 "Run in a cluster",
                 &["serve", "gate", "reconcile", "certificates"],
@@ -90,6 +95,7 @@ impl Command {
             Self::Reconcile(args) => reconcile::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
+            Self::Rollout(args) => status::rollout(&args),
             Self::Admit(args) => review::admit(&args),
             Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),
         }

@@ -33,8 +33,10 @@ mod live {
         mod neighbours;
         mod over_limit;
         mod overrun;
+        mod predicted;
         mod repair;
         mod replace;
+        mod rollout;
         mod shared;
         mod soft_limit;
         mod surge;

@@ -17,6 +17,7 @@ pub mod nodelimit;
 pub mod policy;
 pub mod policy_file;
 pub mod review;
+pub mod rollout;
 #[macro_use]
 pub mod rules;
 pub mod scale;

@@ -119,6 +119,11 @@ pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Op
     let Subject::NodePool(version) = subject else {
         return None;
     };
+    // Most updates leave the template as it is, and then no view is needed.
+    let path = FieldPath::of(&["spec", "template"]);
+    if path.find(old) == path.find(object) {
+        return None;
+    }
     let (old, new) = (NodePool::view(version, old), NodePool::view(version, object));
     Some(TemplateChange::of(&old, &new)?.hash)
 }

@@ -34,6 +34,12 @@ Examples:
   poolgate status --watch=30s
   poolgate status -o json";
 
+pub const ROLLOUT: &str = "\
+Examples:
+  poolgate rollout
+  poolgate rollout nodepool/general --wait --timeout 30m
+  poolgate rollout ec2nodeclass/default --wait -o json";
+
 pub const ADMIT: &str = "\
 Examples:
   poolgate admit <review.json

@@ -121,7 +121,7 @@ impl ClusterReader {
             Request::NodePools => self.list(NODE_POOLS, None, take),
             Request::NodeClaims => self.list(NODE_CLAIMS, None, take),
             Request::Nodes => self.list(NODES, None, take),
-            Request::Kept(nodes) => self.kept(nodes, take),
+            Request::Kept { nodes, at } => self.kept(nodes, at, take),
             Request::Events { reason, about } => {
                 let fields = format!("reason={reason},involvedObject.kind={about}");
                 self.list(EVENTS, Some(&fields), take)
@@ -193,6 +193,7 @@ impl ClusterReader {
     fn kept(
         &self,
         nodes: &BTreeMap<String, bool>,
+        at: Timestamp,
         take: &mut TakeObject<'_>,
     ) -> Result<(), ClusterReadError> {
         let mut pods: BTreeMap<String, Vec<PodOnNode>> = BTreeMap::new();
@@ -218,9 +219,7 @@ impl ClusterReader {
                 return Ok(());
             };
             let pods = pods.get(&*seen.node.name).filter(|_| !is_bounded);
-            let Some(cause) =
-                keeps_from_drift(&seen.node, pods.map(Vec::as_slice), &budgets, Timestamp::now())
-            else {
+            let Some(cause) = keeps_from_drift(&seen.node, pods.map(Vec::as_slice), &budgets, at) else {
                 return Ok(());
             };
             to_raw_value(&(&*seen.node.name, cause.text))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Client;
 use kube::api::ListParams;
-use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION, HashChange};
+use poolgate_core::drift::{DriftClaim, HashChange};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use serde::de::IgnoredAny;
 use tokio::runtime::Handle;
@@ -69,22 +69,11 @@ impl ClaimLister {
         let mut pages = self.claims.metadata_pages(selected.limit(PAGE));
         let mut claims = Vec::new();
         while let Some(page) = pages.next(by).await? {
-            claims.extend(page.into_iter().map(drift_claim));
+            claims.extend(page.into_iter().map(ClaimObject::drift_claim));
             if claims.len() > MOST {
                 return Ok(None);
             }
         }
         Ok(Some(claims))
-    }
-}
-
-fn drift_claim(object: ClaimObject) -> DriftClaim {
-    let annotation = |key| object.metadata.annotation(key).map(Box::from);
-    DriftClaim {
-        hash: annotation(HASH_ANNOTATION),
-        hash_version: annotation(HASH_VERSION_ANNOTATION),
-        labels: object.metadata.labels.unwrap_or_default(),
-        name: object.metadata.name,
-        kept: None,
     }
 }

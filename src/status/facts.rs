@@ -8,11 +8,14 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::nodelimit::plan::{Claim, Node};
 use poolgate_core::nodelimit::why::{Condition, Details};
+use poolgate_core::policy::Policy;
+use serde::Deserialize as _;
+use serde_json::Value;
 
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::{
-    ClaimObject, Interned, NodeKinds, NodeObject, PoolObject, SeenClaim, SeenNode,
+    ClaimObject, Interned, NodeKinds, NodeObject, Origin, PoolObject, SeenClaim, SeenNode,
 };
 use crate::cluster::webhooks::Webhook;
 
@@ -26,6 +29,7 @@ pub struct KnownClaim {
     /// The name of its pool.
     pub pool: Arc<str>,
     pub details: Details,
+    pub origin: Origin,
 }
 
 /// A node of a pool.
@@ -40,11 +44,16 @@ pub struct KnownNode {
 
 impl KnownClaim {
     /// What is known of a NodeClaim; `None` if it belongs to no pool.
-    pub fn of(object: ClaimObject) -> Option<Self> {
-        let details = object.details();
-        let seen = object.seen(&mut Interned::default())?;
-        let SeenClaim { claim, pool, .. } = seen;
-        Some(Self { claim, pool, details })
+    pub fn of(object: &Value) -> Option<Self> {
+        let claim = ClaimObject::deserialize(object).ok()?;
+        let details = claim.details();
+        let SeenClaim { claim, pool, .. } = claim.seen(&mut Interned::default())?;
+        Some(Self {
+            claim,
+            pool,
+            details,
+            origin: Origin::deserialize(object).ok()?,
+        })
     }
 
     /// Its node, or the claim itself.
@@ -114,6 +123,16 @@ pub struct Facts {
     pub nodes: Read<Vec<KnownNode>>,
     pub ledgers: Read<Vec<StoredLedger>>,
     pub events: Read<Vec<Event>>,
+}
+
+impl Facts {
+    /// The policy, if it is known.
+    pub fn policy(&self) -> Option<Policy> {
+        let text = self.policy.as_ref().ok()?.as_deref();
+        text.map_or(Some(Policy::default()), |text| {
+            Some(poolgate_core::policy_file::parse(text).ok()?.policy)
+        })
+    }
 }
 
 /// What could not be read, and why, by what it is.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use clap::Args;
 use futures_util::StreamExt as _;
 use futures_util::future::try_join_all;
 use futures_util::stream;
@@ -16,15 +17,16 @@ use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_files::sources::cluster::KubeArgs;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 use super::deployments::DEPLOYMENTS;
 use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
-use crate::cluster::objects::{ClaimObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject};
+use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PoolObject};
 use crate::cluster::webhooks::Webhook;
-use crate::cluster::{Collection, Deadline, call, leases_path, ledgers, ledgers_path};
+use crate::cluster::{Collection, Deadline, LedgerArgs, call, leases_path, ledgers, ledgers_path};
 use crate::serving::admission::inquiry;
 use crate::serving::registration::{self, Serves};
 
@@ -42,6 +44,33 @@ const AT_ONCE: usize = 4;
 
 /// The namespace of poolgate, unless its webhooks say otherwise.
 const NAMESPACE: &str = "poolgate-system";
+
+/// The flags that say what is read.
+#[derive(Debug, Args)]
+pub struct LookArgs {
+    #[command(flatten)]
+    pub cluster: KubeArgs,
+
+    /// The namespace of poolgate
+    /// [default: that of the Service that the webhooks call, else poolgate-system]
+    #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
+    namespace: Option<String>,
+
+    #[command(flatten)]
+    ledgers: LedgerArgs,
+}
+
+impl LookArgs {
+    /// How they say to read the cluster.
+    pub fn look<'a>(&'a self, client: &'a Client, probes: bool) -> Look<'a> {
+        Look {
+            client,
+            namespace: self.namespace.as_deref(),
+            ledger_namespace: &self.ledgers.ledger_namespace,
+            probes,
+        }
+    }
+}
 
 /// How to read the cluster.
 pub struct Look<'a> {
@@ -78,7 +107,7 @@ impl Look<'_> {
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
             self.get::<Lease>(&leases, "poolgate-reconciler"),
-            self.list(NODE_POOLS, ListParams::default()),
+            self.pools(),
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
@@ -94,7 +123,7 @@ impl Look<'_> {
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
             reconciler: reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now()))),
             pools,
-            claims: claims.map(|all: Vec<ClaimObject>| all.into_iter().filter_map(KnownClaim::of).collect()),
+            claims: claims.map(|all: Vec<Value>| all.iter().filter_map(KnownClaim::of).collect()),
             nodes: nodes.map(|all: Vec<NodeObject>| all.into_iter().filter_map(KnownNode::of).collect()),
             ledgers: stored.and_then(|maps| {
                 let read = maps.iter().map(ledgers::parse);
@@ -107,6 +136,11 @@ impl Look<'_> {
             facts.asked_of_claims = self.ask_of_claims(&facts).await;
         }
         facts
+    }
+
+    /// The NodePools.
+    pub async fn pools(&self) -> Read<Vec<PoolObject>> {
+        self.list(NODE_POOLS, ListParams::default()).await
     }
 
     /// The webhooks of poolgate.

@@ -1,5 +1,5 @@
 //! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
-//! NodePools.
+//! NodePools. `poolgate rollout` reads the same, again and again.
 
 mod declared;
 mod deployments;
@@ -11,6 +11,7 @@ mod pools;
 mod reconciler;
 mod replacements;
 mod report;
+mod rollout;
 mod table;
 mod why;
 
@@ -23,14 +24,14 @@ use clap::Args;
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use poolgate_files::sources::cluster::KubeArgs;
 use poolgate_files::terminal::{self, OutputFormat, Progress};
 
-use crate::cluster::{ClusterReader, LedgerArgs};
+use crate::cluster::ClusterReader;
 use crate::runtime::flags;
 use declared::DeclaredFacts;
-use look::Look;
+use look::LookArgs;
 use report::Report;
+pub use rollout::{RolloutArgs, rollout};
 use why::Question;
 
 /// Something is wrong.
@@ -49,15 +50,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     #[command(flatten)]
-    cluster: KubeArgs,
-
-    /// The namespace of poolgate
-    /// [default: that of the Service that the webhooks call, else poolgate-system]
-    #[arg(long, short, env = "POOLGATE_NAMESPACE", value_name = "NAME")]
-    namespace: Option<String>,
-
-    #[command(flatten)]
-    ledgers: LedgerArgs,
+    look: LookArgs,
 
     /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
     ///
@@ -91,13 +84,8 @@ pub struct StatusArgs {
 
 /// Reads the cluster and prints the report. Returns the exit code.
 pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
-    let (runtime, client) = ClusterReader::connect(&args.cluster)?.into_parts();
-    let look = Look {
-        client: &client,
-        namespace: args.namespace.as_deref(),
-        ledger_namespace: &args.ledgers.ledger_namespace,
-        probes: args.probe,
-    };
+    let (runtime, client) = ClusterReader::connect(&args.look.cluster)?.into_parts();
+    let look = args.look.look(&client, args.probe);
     if args.print_facts {
         let facts = runtime.block_on(DeclaredFacts::read(&look));
         terminal::print(facts.yaml())?;
@@ -110,7 +98,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         let code = if let Some(question) = args.question() {
             match read(&runtime, question.answer(&look)) {
                 Ok(whys) => {
-                    show(args, || serde_json::to_value(&whys), |width| whys.text(width))?;
+                    show(args, || json::from_whys(&whys), |width| whys.text(width))?;
                     exit_code(&[], &whys.unread)
                 }
                 // The next look may find what this one did not.

@@ -121,7 +121,7 @@ impl Scene {
 /// Servers and commands that need a cluster are called with `--help` added: an unknown flag then still fails. Other
 /// tests run them.
 pub fn is_for_a_cluster(line: &str) -> bool {
-    let commands = ["serve", "gate", "reconcile", "certificates", "status"];
+    let commands = ["serve", "gate", "reconcile", "certificates", "status", "rollout"];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named) || line.contains(" --cluster")
 }

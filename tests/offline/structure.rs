@@ -20,7 +20,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["budget", "defaults"],
             &["drift"],
             &["nodelimit", "rules"],
-            &["review"],
+            &["review", "rollout"],
             &["policy_file", "scale"],
         ],
     ),

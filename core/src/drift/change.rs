@@ -73,6 +73,23 @@ pub struct DriftClaim {
     pub kept: Option<Box<str>>,
 }
 
+impl DriftClaim {
+    /// Whether it carries a hash of the version that is computed here, and another one.
+    pub(super) fn has_another_hash(&self, hash: u64) -> bool {
+        let own = self.hash.as_deref();
+        self.hash_version.as_deref() == Some(HASH_VERSION) && own.is_some_and(|own| own != hash.to_string())
+    }
+}
+
+/// Whether one of two is true, if that is known.
+pub(super) fn either(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}
+
 impl<'a> TemplateChange<'a> {
     /// The change from a stored NodePool to a new one, both completed by the definition's defaults; `None` if no node drifts
     /// because of it. What v1beta1 hashes is not known here.
@@ -100,17 +117,11 @@ impl<'a> TemplateChange<'a> {
     pub fn replaces(&self, claim: &DriftClaim) -> Option<bool> {
         let by_hash = match self.hash {
             HashChange::None => Some(false),
-            HashChange::To(hash) => Some(claim.hash.as_ref().is_some_and(|own| {
-                claim.hash_version.as_deref() == Some(HASH_VERSION) && **own != *hash.to_string()
-            })),
+            HashChange::To(hash) => Some(claim.has_another_hash(hash)),
             HashChange::Unknown(_) => None,
         };
         let matches = labels_match(&self.new.template, &claim.labels, self.provider);
-        match (by_hash, matches) {
-            (Some(true), _) | (_, Some(false)) => Some(true),
-            (Some(false), Some(true)) => Some(false),
-            _ => None,
-        }
+        either(by_hash, matches.map(|matches| !matches))
     }
 
     /// The value by which a user acknowledges exactly this change: a digest of the new template with its requirements.

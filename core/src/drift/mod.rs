@@ -3,11 +3,13 @@
 //! Does not know what the provider compares besides, such as images and node classes.
 
 mod change;
+mod current;
 mod hash;
 mod pace;
 mod requirements;
 
 pub use change::{Doubt, DriftClaim, HashChange, TemplateChange};
+pub use current::CurrentTemplate;
 pub use hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 pub use pace::{AtATime, Pace, Start};
 pub use requirements::labels_match;

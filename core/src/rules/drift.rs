@@ -179,6 +179,7 @@ impl Replacement {
     }
 }
 
+#[expect(clippy::ref_option, reason = "the signature that serde calls")]
 fn whenever<S: Serializer>(pace: &Option<Pace>, serializer: S) -> Result<S::Ok, S::Error> {
     pace.and_then(|pace| pace.whenever().clause())
         .serialize(serializer)

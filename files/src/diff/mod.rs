@@ -168,7 +168,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         .flat_map(|drift| drift.node_claims.iter().map(|name| &**name))
         .collect();
     if let Some(cluster) = &cluster {
-        match old.read_kept(cluster, &drifting) {
+        match old.read_kept(cluster, &drifting, judge.at) {
             Ok(false) => {}
             Ok(true) => all = Comparison::of(&old, &new, &judge)?,
             Err(error) => terminal::remark(&terminal::clean(&format!(

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
+use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, GROUP, NODEPOOL_LABEL};
@@ -142,12 +143,18 @@ impl Side {
     }
 
     /// Reads what keeps the nodes of these NodeClaims although they drift; whether anything keeps one.
-    pub fn read_kept(&mut self, cluster: &Cluster, drifting: &[&str]) -> Result<bool, ClusterReadError> {
+    pub fn read_kept(
+        &mut self,
+        cluster: &Cluster,
+        drifting: &[&str],
+        at: Timestamp,
+    ) -> Result<bool, ClusterReadError> {
         let nodes = drifting.iter().filter_map(|claim| self.nodes.get(*claim));
         let nodes: BTreeMap<String, bool> = nodes.filter(|(node, _)| !node.is_empty()).cloned().collect();
         let mut kept: HashMap<String, String> = HashMap::new();
         if !nodes.is_empty() {
-            cluster.each(Request::Kept(&nodes), |(node, why)| drop(kept.insert(node, why)))?;
+            let request = Request::Kept { nodes: &nodes, at };
+            cluster.each(request, |(node, why)| drop(kept.insert(node, why)))?;
         }
         for claim in self.claims.iter_mut().flat_map(HashMap::values_mut).flatten() {
             let node = self.nodes.get(&*claim.name).map(|(node, _)| node);

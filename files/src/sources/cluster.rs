@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use jiff::Timestamp;
 use poolgate_core::karpenter::{Installed, ReleaseSource, TargetKarpenter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -120,9 +121,13 @@ pub enum Request<'a> {
     NodeClaims,
     /// All nodes.
     Nodes,
-    /// What keeps these nodes from being replaced when they drift: the name of each that is kept, with the reason. They come
-    /// with whether something bounds their drain.
-    Kept(&'a BTreeMap<String, bool>),
+    /// What keeps these nodes from being replaced when they drift: the name of each that is kept, with the reason.
+    Kept {
+        /// The names of the nodes, with whether something bounds their drain.
+        nodes: &'a BTreeMap<String, bool>,
+        /// When they are looked at.
+        at: Timestamp,
+    },
     /// The events with this reason about objects of this kind.
     Events {
         /// The reason of the events.

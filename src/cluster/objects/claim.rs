@@ -6,14 +6,14 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::budget::Reason;
-use poolgate_core::drift::HASH_VERSION;
+use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION};
 use poolgate_core::nodelimit::plan::{self, Claim, Disruption};
 use poolgate_core::nodelimit::why::Details;
 use poolgate_core::value::duration::GoDuration;
 use serde::Deserialize;
 
 use super::node::taint;
-use super::{Conditions, Interned, Key, Metadata, Object, PoolLabel, instant};
+use super::{Conditions, Interned, Key, Metadata, Object, PoolLabel, Texts, instant};
 
 /// The fields of a NodeClaim that are read.
 pub type ClaimObject = Object<Metadata<PoolLabel, Annotations>, Spec, Status>;
@@ -54,6 +54,45 @@ pub struct Status {
     node_name: Option<Box<str>>,
     last_pod_event_time: Option<Box<str>>,
     conditions: Conditions,
+}
+
+/// What a NodeClaim was made from: the fields that drift depends on.
+pub type Origin = Object<Metadata<Texts, Texts>, MadeFrom>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MadeFrom {
+    pub node_class_ref: NodeClassRef,
+}
+
+/// Which node class a NodeClaim was made from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(default)]
+pub struct NodeClassRef {
+    pub group: Box<str>,
+    pub kind: Box<str>,
+    pub name: Box<str>,
+}
+
+impl<S, T> Object<Metadata<Texts, Texts>, S, T> {
+    /// What drift depends on of a NodeClaim.
+    pub fn drift_claim(self) -> DriftClaim {
+        let annotation = |key| self.metadata.annotation(key).map(Box::from);
+        DriftClaim {
+            hash: annotation(HASH_ANNOTATION),
+            hash_version: annotation(HASH_VERSION_ANNOTATION),
+            labels: self.metadata.labels.unwrap_or_default(),
+            name: self.metadata.name,
+            kept: None,
+        }
+    }
+
+    /// The hash of a node class and its version, as the provider writes them on the class and on its NodeClaims.
+    pub fn class_hash(&self, class: &NodeClassRef) -> Option<[&str; 2]> {
+        let key = format!("{}/{}-hash", class.group, class.kind.to_ascii_lowercase());
+        let hash = self.metadata.annotation(&key)?;
+        Some([hash, self.metadata.annotation(&format!("{key}-version"))?])
+    }
 }
 
 /// A NodeClaim as it was seen.

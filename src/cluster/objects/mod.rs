@@ -17,7 +17,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use claim::{ClaimObject, SeenClaim};
+pub use claim::{ClaimObject, NodeClassRef, Origin, SeenClaim};
 pub use interned::Interned;
 pub use key::Key;
 pub use node::{NodeKinds, NodeObject, SeenNode};

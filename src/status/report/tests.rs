@@ -115,12 +115,12 @@ fn pool(limit: &str, annotations: &Value) -> crate::cluster::objects::PoolObject
     }))
 }
 
-fn claim_of(object: Value) -> KnownClaim {
-    KnownClaim::of(read(object)).expect("a claim of a pool")
+fn claim_of(object: &Value) -> KnownClaim {
+    KnownClaim::of(object).expect("a claim of a pool")
 }
 
 fn claim(name: &str, deleted: Option<&str>) -> KnownClaim {
-    claim_of(json!({
+    claim_of(&json!({
         "metadata": {"name": name, "uid": format!("u-{name}"), "deletionTimestamp": deleted,
             "labels": {"karpenter.sh/nodepool": "general"}},
         "status": {"nodeName": format!("node-{name}")},
@@ -132,7 +132,7 @@ fn condition(kind: &str) -> Value {
 }
 
 fn claim_with(name: &str, conditions: &Value) -> KnownClaim {
-    claim_of(json!({
+    claim_of(&json!({
         "metadata": {"name": name, "uid": format!("u-{name}"), "labels": {"karpenter.sh/nodepool": "general"}},
         "status": {"nodeName": format!("node-{name}"), "conditions": conditions},
     }))

@@ -22,6 +22,17 @@ pub struct More {
     pub events: Read<Vec<Event>>,
 }
 
+impl Default for More {
+    /// What there is to know of no node.
+    fn default() -> Self {
+        Self {
+            pods: Ok(PodsByNode::new()),
+            budgets: Ok(Vec::new()),
+            events: Ok(Vec::new()),
+        }
+    }
+}
+
 impl Look<'_> {
     /// Reads it for one node and its NodeClaim, or for all nodes.
     pub async fn more(&self, one: Option<(&str, &str)>) -> More {

@@ -9,12 +9,12 @@ mod page;
 mod report;
 
 use anyhow::bail;
-use poolgate_core::policy::Policy;
 
 use super::facts::{Facts, KnownClaim, Read};
 use super::look::Look;
 use crate::cluster::objects::NODES;
-pub use report::Whys;
+pub use look::More;
+pub use report::{Keeps, Why, Whys};
 
 /// Which nodes are asked about.
 #[derive(Debug, Clone, Copy)]
@@ -48,14 +48,7 @@ impl Question<'_> {
             _ => None,
         };
         let more = look.more(one).await;
-        let policy = match &facts.policy {
-            Ok(None) => Some(Policy::default()),
-            Ok(Some(text)) => poolgate_core::policy_file::parse(text)
-                .ok()
-                .map(|read| read.policy),
-            Err(_) => None,
-        };
-        let mut whys = Whys::of(&facts, &more, policy.as_ref(), &claims);
+        let mut whys = Whys::of(&facts, &more, facts.policy().as_ref(), &claims);
         if let Self::Pool(_) = self {
             whys.keep_those_that_should_go();
         }

@@ -2,8 +2,7 @@
 
 use poolgate_core::nodelimit::why::{Cause, Wanted};
 
-use super::report::{Why, Whys};
-use crate::status::replacements::listed_names;
+use super::report::{Keeps, Why, Whys};
 use crate::status::table::Page;
 
 impl Whys {
@@ -19,13 +18,9 @@ impl Whys {
         if self.nodes.is_empty() {
             page.line("No node of this NodePool is drifted, expired, unhealthy, empty or being deleted.");
         }
-        let others = self.others.iter();
         page.list(
             "What keeps other nodes from consolidation",
-            others.map(|keeps| {
-                let names = keeps.nodes.iter().map(String::as_str).collect();
-                format!("{}: {}", listed_names(names), keeps.cause.line())
-            }),
+            self.others.iter().map(Keeps::line),
         );
         page.list("Not read", self.unread.iter().cloned());
         page.into_text()

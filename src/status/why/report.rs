@@ -12,6 +12,7 @@ use super::events::{self, Said};
 use super::look::More;
 use crate::status::facts::{self, Facts, KnownClaim};
 use crate::status::pools::{NodesByName, PoolFacts};
+use crate::status::replacements::listed_names;
 
 /// Why nodes stay.
 #[derive(Debug, Serialize)]
@@ -26,7 +27,7 @@ pub struct Whys {
 }
 
 /// What keeps several nodes.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Keeps {
     /// Their names.
     pub nodes: Vec<String>,
@@ -97,24 +98,38 @@ impl Whys {
             .into_iter()
             .partition(|why| !why.wanted.is_empty());
         self.nodes = wanted;
-        let others: Vec<Why> = others;
-        for why in others {
+        self.others = Keeps::of(others);
+    }
+}
+
+impl Keeps {
+    /// What keeps these nodes, the same once.
+    pub fn of(whys: Vec<Why>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for why in whys {
             let name = why.node.unwrap_or(why.node_claim);
             for cause in why.causes {
-                let mut known = self.others.iter_mut();
+                let mut known = all.iter_mut();
                 match known.find(|keeps| keeps.cause.shared == cause.shared) {
                     Some(keeps) => {
                         keeps.nodes.push(name.clone());
                         let until = keeps.cause.until.filter(|_| keeps.cause.until == cause.until);
                         keeps.cause.until = until;
                     }
-                    None => self.others.push(Keeps {
+                    None => all.push(Self {
                         nodes: vec![name.clone()],
                         cause,
                     }),
                 }
             }
         }
+        all
+    }
+
+    /// In one line.
+    pub fn line(&self) -> String {
+        let names = self.nodes.iter().map(String::as_str).collect();
+        format!("{}: {}", listed_names(names), self.cause.line())
     }
 }
 

@@ -97,7 +97,7 @@ impl Cluster {
                 leads: true,
             })),
             pools: Ok(vec![read(self.pool.clone())]),
-            claims: Ok(KnownClaim::of(read(self.claim.clone())).into_iter().collect()),
+            claims: Ok(KnownClaim::of(&self.claim).into_iter().collect()),
             nodes: Ok(KnownNode::of(read(self.node.clone())).into_iter().collect()),
             ledgers: Ok(Vec::new()),
             events: Ok(self.of_pools.iter().cloned().map(read).collect()),

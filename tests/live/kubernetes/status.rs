@@ -334,6 +334,17 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     assert_eq!((code, &why["unread"]), (Some(0), &json!([])), "{why:#}");
     assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
 
+    // The same rights are enough for a rollout. Nothing here writes Karpenter's hashes.
+    let kubeconfig = viewer.to_str().expect("a path");
+    let rollout = program::run(&["rollout", "--kubeconfig", kubeconfig, "-o", "json"], "");
+    let said: Value = serde_json::from_str(&rollout.stdout).expect("JSON");
+    assert_eq!(
+        (rollout.status.code(), &said["unread"]),
+        (Some(1), &json!([])),
+        "{said:#}"
+    );
+    assert_eq!(said["nodePools"][0]["nodes"], 1, "{said:#}");
+
     let gone = status_by(&viewer, &["--node=node-x"]);
     assert!(
         gone.stderr.contains("there is no node and no NodeClaim"),

@@ -96,6 +96,12 @@ impl KarpenterCluster {
         lock(&self.karpenter).log()
     }
 
+    /// Stops Karpenter in its tracks.
+    #[track_caller]
+    pub(crate) fn freeze_karpenter(&self) {
+        lock(&self.karpenter).signal("STOP");
+    }
+
     /// Panics with the last output of a program that has stopped.
     #[track_caller]
     pub(crate) fn assert_alive(&self) {

@@ -73,7 +73,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    pub(super) fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             kind,
@@ -92,7 +92,7 @@ impl Cause {
     }
 
     #[must_use]
-    pub(super) fn until(self, until: Option<Timestamp>) -> Self {
+    pub(crate) fn until(self, until: Option<Timestamp>) -> Self {
         Self { until, ..self }
     }
 

@@ -52,7 +52,7 @@ pub struct Condition {
 
 impl Condition {
     /// Whether it holds.
-    pub(super) fn is_true(&self) -> bool {
+    pub fn is_true(&self) -> bool {
         &*self.status == "True"
     }
 }

@@ -1,7 +1,10 @@
 //! A pool, as far as it is known.
 
+use jiff::Timestamp;
+
 use super::details::PoolDetails;
-use crate::api::NodeLimitMode;
+use crate::api::{AtLimit, NodeLimitMode};
+use crate::drift::Pace;
 use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
 
 /// A pool, as far as it is known: numbers are `None` if something that they are made of could not be read.
@@ -55,6 +58,32 @@ impl<'s> KnownPool<'s> {
     pub fn taken(&self) -> Option<usize> {
         let mode = self.pool.limit?.mode;
         Some(self.counts_in(mode)?.claims.counted(mode) + self.outstanding()?)
+    }
+
+    /// How fast its drifted nodes are replaced; `None` if that is not known.
+    pub fn pace(&self, now: Timestamp) -> Option<Pace> {
+        let nodes = self.claims.as_ref()?.len();
+        let limit = self
+            .pool
+            .limit
+            .filter(|_| self.pool.is_hard() || self.pool.is_static);
+        let places = limit.map(|limit| {
+            let most = limit.nodes.saturating_add(self.pool.surge) as usize;
+            most.saturating_sub(nodes).max(usize::from(self.gives_place()))
+        });
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let budgets = self.pool.budgets.as_ref().ok()?;
+        Some(Pace::of(budgets, Some(number(nodes)), places.map(number), now))
+    }
+
+    /// Whether poolgate deletes one drifted node after the other at the limit, to make room for its replacement.
+    fn gives_place(&self) -> bool {
+        self.pool.at_limit == AtLimit::Replace && self.pool.leaves_limit_to_poolgate && !self.pool.is_static
+    }
+
+    /// Whether a node that poolgate holds is replaced in its turn.
+    pub fn makes_room(&self) -> bool {
+        self.gives_place() || self.pool.surge > 0 || self.free() != Some(0)
     }
 
     /// How many claims are above its limit, without those that are going already. Those of a surge are not.

@@ -66,7 +66,7 @@ fn the_step_of_a_replacement_is_said() {
         });
         claim["status"]["nodeName"] = json!("node-a");
         Facts {
-            claims: Ok(vec![claim_of(claim), claim_b()]),
+            claims: Ok(vec![claim_of(&claim), claim_b()]),
             ..full(&json!({}), &listing_a())
         }
     };
