@@ -175,11 +175,20 @@ impl fmt::Display for Diagnostic {
 /// A title with the value that it is about, unless it names that itself.
 pub fn statement(title: &str, value: Option<&str>) -> String {
     match value {
-        Some(value) if !title.contains(value.trim_matches('"')) || value == "\"\"" => {
-            format!("{title}: {value}")
-        }
+        Some(value) if !names(title, value.trim_matches('"')) => format!("{title}: {value}"),
         _ => title.to_owned(),
     }
+}
+
+/// Whether a title has this value, as a word or words of its own.
+fn names(title: &str, value: &str) -> bool {
+    let is_part = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
+    !value.is_empty()
+        && title.match_indices(value).any(|(start, found)| {
+            let before = title.get(..start).and_then(|before| before.chars().next_back());
+            let after = title.get(start + found.len()..).and_then(|after| after.chars().next());
+            !is_part(before) && !is_part(after)
+        })
 }
 
 /// A first clause, and what is there of the others, each as a sentence.
@@ -235,6 +244,9 @@ mod tests {
             diagnostic.to_string(),
             r#"spec.budgets[1].nodes: a percentage must be from 0% to 100%: "101%" [budget-nodes]. Write 100%. No node is disrupted."#
         );
+        diagnostic.error_type = ErrorType::from("1");
+        assert!(diagnostic.message().starts_with("a percentage must be from 0% to 100%: \"1\" ["));
+        diagnostic.error_type = ErrorType::from("101%");
         diagnostic.title = "101% is more than 100%".into();
         diagnostic.remark("not enforced");
         diagnostic.help = Some("did you mean 10%?".into());
