@@ -108,14 +108,14 @@ fn error_says_what_the_input_lacks() {
     let rejection = |text: &str| patched(text).unwrap_err().to_string();
     let other = V1.replace("group: karpenter.sh", "group: example.com");
     for text in ["kind: NodePool\n", "", &other] {
-        assert!(rejection(text).starts_with("the input contains no CustomResourceDefinition"));
+        assert!(rejection(text).starts_with("the input contains no NodePool CRD"));
     }
     assert!(
-        rejection("a: 1\n---\nb: [1\nc: 2\n").starts_with("the input cannot be read, line 4, column 2: ")
+        rejection("a: 1\n---\nb: [1\nc: 2\n").starts_with("the input cannot be parsed, line 4, column 2: ")
     );
     assert_eq!(
         rejection(&V1.replace("                disruption:\n", "                disrupted:\n")),
-        "version v1 of the definition has no schema of spec.disruption that could be extended"
+        "version v1 of the CRD has no schema of spec.disruption"
     );
 }
 
@@ -160,6 +160,6 @@ fn default_that_a_version_does_not_accept_is_rejected() {
     let error = super::patched(V1_AND_V1BETA1, Some(&defaults)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "version v1 of the definition does not accept the policy's consolidationPolicy \"Balanced\""
+        "version v1 of the CRD rejects the policy's consolidationPolicy \"Balanced\""
     );
 }

@@ -256,7 +256,7 @@ mod tests {
         ] {
             let error = paired(old, new).expect_err("ambiguous");
             assert!(
-                error.contains("NodePool x") && error.contains("one cluster's rendering"),
+                error.contains("NodePool x") && error.contains("the manifests of one cluster"),
                 "{error}"
             );
             for (path, _) in old.iter().chain(new) {
