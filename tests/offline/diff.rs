@@ -300,7 +300,7 @@ fn pools_of_one_name_in_several_places_are_compared_by_path_or_not_at_all() {
         "NodePool general",
         "old/us/pool.yaml:1",
         "moved/us/general.yaml:1",
-        "one cluster's rendering",
+        "the manifests of one cluster",
     ] {
         assert!(ambiguous.stderr.contains(said), "{said}: {ambiguous:?}");
     }
@@ -331,7 +331,7 @@ fn what_cannot_be_compared_is_an_error_that_says_why() {
         (&["pool.yaml", "broken.yaml"], "broken.yaml:1:4"),
         (
             &["pool.yaml", "template.yaml"],
-            "it is a template; render it first",
+            "it is a template. Render it first",
         ),
         (&["--git=HEAD", "pool.yaml"], "not a git repository"),
         (&["--git=--help", "pool.yaml"], "is not a revision"),

@@ -169,7 +169,7 @@ fn a_terminal_is_reported_what_is_waited_for_and_a_pipe_is_not() {
         ),
         (
             "poolgate crd patch",
-            "waiting for the NodePool definition (kubectl get crd ",
+            "waiting for the NodePool CRD (kubectl get crd ",
         ),
     ] {
         let said = scene.typed(&format!("script -qec '{command}' /dev/null </dev/null; true"));

@@ -95,7 +95,7 @@ fn rules_are_selected_and_ignored_by_name_or_by_how_names_begin() {
     let unknown = lint_in(directory.path(), &["--select=limit-zer", "a.yaml"], "");
     assert_eq!(unknown.status.code(), Some(2));
     assert!(
-        unknown.stderr.contains("did you mean limit-zero?"),
+        unknown.stderr.contains("Did you mean limit-zero?"),
         "{}",
         unknown.stderr
     );
@@ -170,7 +170,7 @@ fn a_difference_shows_what_fix_writes_and_changes_nothing() {
         "{outcome:?}"
     );
     assert!(
-        outcome.stderr.ends_with("; 1 place to fix\n"),
+        outcome.stderr.contains("; 1 place fixable with --fix\n"),
         "{}",
         outcome.stderr
     );

@@ -65,9 +65,9 @@ fn a_cluster_that_cannot_be_reached_is_reported_with_its_address_in_every_format
     ]);
     let report: serde_json::Value = serde_json::from_str(&outcome.stdout).expect("a report that is complete");
     assert!(
-        report["results"][0]["message"]
+        report["results"][0]["title"]
             .as_str()
-            .expect("a message")
+            .expect("a title")
             .contains(&why),
         "{report}"
     );
@@ -79,6 +79,6 @@ fn a_cluster_beside_files_is_denied() {
     fails(&["--cluster", "--fix"], "cannot be used with");
     fails(
         &["--context", "blue", "pools"],
-        "--context blue has no effect without --cluster: add --cluster",
+        "--context blue has no effect without --cluster. Add --cluster",
     );
 }

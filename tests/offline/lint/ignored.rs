@@ -59,7 +59,7 @@ fn no_policy_and_no_comment_makes_green_what_karpenter_rejects() {
     );
     for (text, policy) in [
         (&percent, policy("rules: {budget-nodes: off}")),
-        (&percent, policy("rules: {budget-nodes: info}")),
+        (&percent, policy("rules: {budget-nodes: note}")),
         (&percent, policy("enforcement: warn")),
         (&percent, policy("exemptions: [{pools: [\"*\"], rules: [\"*\"]}]")),
         (&window, policy("rules: {budget-duration: off}")),
@@ -71,9 +71,9 @@ fn no_policy_and_no_comment_makes_green_what_karpenter_rejects() {
             let arguments = [&["--policy", "policy.yaml"], arguments, &["a.yaml"]].concat();
             lint_in(directory.path(), &arguments, "")
         };
-        let outcome = lint(&["--output", "concise"]);
+        let outcome = lint(&["--output", "human"]);
         assert_eq!(outcome.status.code(), Some(1), "{policy}: {outcome:?}");
-        assert!(outcome.stdout.contains(": warning["), "{policy}: {outcome:?}");
+        assert!(outcome.stdout.contains("warning["), "{policy}: {outcome:?}");
         assert!(outcome.stdout.contains(DENIED), "{policy}: {outcome:?}");
         assert!(!outcome.stdout.contains("so not denied"), "{policy}: {outcome:?}");
         let junit = lint(&["--output", "junit"]).stdout;

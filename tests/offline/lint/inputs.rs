@@ -32,7 +32,7 @@ fn a_sound_file_is_one_line_on_the_other_stream() {
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        format!("1 NodePool or NodeClaim in 1 file, checked for Karpenter {NEWEST}: nothing found\n")
+        format!("1 NodePool in 1 file, checked for Karpenter {NEWEST}: nothing found\n")
     );
 }
 
@@ -70,8 +70,8 @@ fn directories_are_gone_through_in_the_order_of_names() {
     assert_eq!(
         outcome.stderr,
         format!(
-            "4 NodePools or NodeClaims in 6 files, checked for Karpenter {NEWEST}: 4 errors, 1 warning; 1 Helm template \
-             folder skipped\n"
+            "4 NodePools in 6 files, checked for Karpenter {NEWEST}: 4 errors, 1 warning; 1 Helm template folder skipped\n\
+             more about a rule: poolgate explain limit-amount\n"
         )
     );
     let again = lint_in(
@@ -106,7 +106,7 @@ fn standard_input_is_named_by_a_dash() {
     assert_eq!(names(&outcome.stdout), ["<stdin>"], "{outcome:?}");
     let empty = lint_in(here, &["-"], "");
     assert_eq!(empty.status.code(), Some(0));
-    assert_eq!(empty.stderr, "no NodePool or NodeClaim in 1 file\n");
+    assert_eq!(empty.stderr, "0 NodePools in 1 file\n");
     assert_eq!(
         lint_in(here, &["--fail-if-empty", "-"], "").status.code(),
         Some(1)
@@ -168,7 +168,7 @@ fn what_cannot_be_read_is_said_and_the_rest_is_still_reported() {
     ] {
         assert!(outcome.stdout.contains(reported), "{outcome:?}");
     }
-    assert!(outcome.stderr.ends_with("; 2 paths not read\n"), "{outcome:?}");
+    assert!(outcome.stderr.contains("; 2 paths not read\n"), "{outcome:?}");
 }
 
 #[test]
@@ -190,8 +190,7 @@ fn what_cannot_be_read_is_in_every_report() {
         ] {
             assert!(outcome.stdout.contains(name), "{format}: {outcome:?}");
             assert!(outcome.stdout.contains(why), "{format}: {outcome:?}");
-            let reported = format!("error: {name} {why}");
-            assert!(outcome.stderr.contains(&reported), "{format}: {}", outcome.stderr);
+            assert!(!outcome.stderr.contains(why), "it is reported once: {outcome:?}");
         }
         if format == "junit" {
             let document = roxmltree::Document::parse(&outcome.stdout).expect("XML");
@@ -218,7 +217,7 @@ fn the_policy_and_the_release_decide() {
     assert!(
         denied
             .stdout
-            .starts_with("pool.yaml:12:10: error[policy-limit-max] "),
+            .starts_with("pool.yaml:12:10: error[policy-limit-max]: "),
         "{denied:?}"
     );
     let fixed = SOUND.replace("  limits:\n", "  replicas: 3\n  limits:\n");

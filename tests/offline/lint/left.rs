@@ -110,7 +110,7 @@ fn a_fix_that_needs_another_one_is_left_where_that_one_cannot_be_made() {
     let (left, said) = fixed(&alias);
     let others = alias.replace("nodes: 5", "nodes: \"5\"");
     assert_eq!(left, others, "WhenEmpty alone would lack its duration");
-    let why = "a.yaml:8:26: not fixed: it would cause an error";
+    let why = "a.yaml:8:26: not fixed: the fix would cause an error";
     assert!(said.contains(why), "{said}");
 }
 

@@ -90,7 +90,8 @@ fn the_run_says_which_policies_checked() {
     assert_eq!(
         says(&["pool.yaml"]),
         format!(
-            "1 NodePool or NodeClaim in 1 file, checked for Karpenter {NEWEST} by .poolgate.yaml: 1 error\n"
+            "1 NodePool in 1 file, checked for Karpenter {NEWEST} by .poolgate.yaml: 1 error\n\
+             more about a rule: poolgate explain policy-limit-max\n"
         )
     );
     assert!(
@@ -175,7 +176,7 @@ fn what_checks_for_a_cluster_looks_for_no_policy() {
     let budgets = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults: {budgets: [{nodes: \"3\"}]}\n";
     fs::write(directory.path().join(".poolgate.yaml"), budgets).expect("a policy");
     let said = program::run_in(directory.path(), &["budgets", "-"], &bare).stdout;
-    assert!(said.contains("by the default"), "{said}");
+    assert!(said.contains("(the default)"), "{said}");
 }
 
 #[test]

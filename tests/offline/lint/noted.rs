@@ -49,7 +49,7 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     assert!(
         guessed
             .stderr
-            .contains("Karpenter 1.14 and older would reject 1 NodePool for want of"),
+            .contains("1 NodePool without"),
         "{guessed:?}"
     );
     let declared = |cluster: &str| {

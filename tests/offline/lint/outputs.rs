@@ -53,7 +53,7 @@ fn a_file_that_is_checked_is_not_overwritten() {
     ] {
         let outcome = program::run_in(folder.path(), arguments, "");
         assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
-        assert!(outcome.stderr.contains("a.yaml is both"), "{outcome:?}");
+        assert!(outcome.stderr.contains("a.yaml is an input"), "{outcome:?}");
         assert_eq!(text(folder.path(), "a.yaml"), POOL);
     }
 }

@@ -25,29 +25,29 @@ fn beta() -> String {
 #[test]
 fn an_object_that_the_release_does_not_serve_is_an_error_at_its_place() {
     for (written, instead, place, suggestion) in [
-        ("kind: NodePool", "kind: Nodepool", "2:7", "; write NodePool"),
+        ("kind: NodePool", "kind: Nodepool", "2:7", "Write NodePool."),
         (
             "karpenter.sh/v1",
             "karpenter.sh/v2",
             "1:13",
-            "; write karpenter.sh/v1",
+            "Write karpenter.sh/v1.",
         ),
         (
             "kind: NodePool",
             "kind: EC2NodeClass",
             "1:13",
-            "; write karpenter.k8s.aws/v1",
+            "Write karpenter.k8s.aws/v1.",
         ),
-        ("kind: NodePool\n", "", "1:1", "; add kind: NodePool"),
+        ("kind: NodePool\n", "", "1:1", "Add kind: NodePool."),
         (
             "apiVersion: karpenter.sh/v1\n",
             "",
             "1:1",
-            "; add apiVersion: karpenter.sh/v1",
+            "Add apiVersion: karpenter.sh/v1.",
         ),
     ] {
         let outcome = concise(&SOUND.replacen(written, instead, 1));
-        let start = format!("pool.yaml:{place}: error[manifest-kind] ");
+        let start = format!("pool.yaml:{place}: error[manifest-kind]: ");
         assert_eq!(outcome.stdout.lines().count(), 1, "{instead}: {outcome:?}");
         assert!(
             outcome.stdout.starts_with(&start),
@@ -111,7 +111,7 @@ fn v1beta1_without_a_release_is_one_note_of_a_run() {
     }
     let json = lint_in(directory.path(), &["--output", "json", "."], "").stdout;
     let report: Value = serde_json::from_str(&json).expect("JSON");
-    assert_eq!(report["summary"]["infos"], 1, "{report}");
+    assert_eq!(report["summary"]["notes"], 1, "{report}");
     assert_eq!(report["results"][0]["file"], "a.yaml");
 }
 
