@@ -270,7 +270,7 @@ fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
 }
 
 #[test]
-fn no_gate_is_rendered_until_somebody_says_who_may_ask_it() {
+fn no_gate_is_rendered_until_its_callers_are_decided() {
     for profile in ["observe", "enforce"] {
         template_undecided(&[&format!("--set=profile={profile}")]).success();
     }
