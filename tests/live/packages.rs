@@ -256,13 +256,13 @@ fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
     for (values, said) in [
         (
             &[own, "--set=certificates.caBundle=YQ=="][..],
-            "is no certificate in PEM",
+            "is not a PEM certificate",
         ),
         (
             &[own, &given, "--set=certificates.caBundleFrom=other"],
-            "Leave one of them out",
+            "Unset one of them",
         ),
-        (&[&given], "belong to certificates.from=secret"),
+        (&[&given], "require certificates.from=secret"),
     ] {
         let denied = template(values);
         assert!(denied.stderr.contains(said), "{denied:?}");
@@ -270,7 +270,7 @@ fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
 }
 
 #[test]
-fn no_gate_is_rendered_until_somebody_says_who_may_ask_it() {
+fn no_gate_is_rendered_until_its_callers_are_decided() {
     for profile in ["observe", "enforce"] {
         template_undecided(&[&format!("--set=profile={profile}")]).success();
     }
@@ -313,7 +313,7 @@ fn no_gate_is_rendered_until_somebody_says_who_may_ask_it() {
         assert_eq!(policy(&["--set=clientCertificates.caConfigMap=clients"]), None);
     }
     let empty = template_undecided(&["--set=networkPolicy.enabled=true"]);
-    assert!(empty.stderr.contains("and that is empty"), "{empty:?}");
+    assert!(empty.stderr.contains("which is empty"), "{empty:?}");
 }
 
 #[test]
@@ -840,7 +840,7 @@ fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
         );
     }
     let both = template(&[&strict[..], &["--set=exemptPools={licensed}"]].concat());
-    assert!(both.stderr.contains("take it out of one of them"), "{both:?}");
+    assert!(both.stderr.contains("Remove it from one of them"), "{both:?}");
 }
 
 #[test]

@@ -21,15 +21,15 @@ pub(crate) const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/h
 /// Objects by kind, namespace and name.
 pub(crate) type Objects = BTreeMap<String, Value>;
 
-/// The decision that whoever asks the gate may do so, which profile gate wants to hear.
+/// The decision that every pod may call the gate, which profile gate requires.
 const OPEN: &str = "--set=networkPolicy.enabled=false";
 
-/// Runs `helm template` on the chart with more arguments. Unless these say otherwise, every pod may ask the gate.
+/// Runs `helm template` on the chart with more arguments. Unless these say otherwise, every pod may call the gate.
 pub(crate) fn template(arguments: &[&str]) -> Outcome {
     template_undecided(&[&[OPEN], arguments].concat())
 }
 
-/// The same, where nobody has said who may ask the gate.
+/// The same, without a decision on the callers of the gate.
 pub(crate) fn template_undecided(arguments: &[&str]) -> Outcome {
     let home = directory(&[]);
     let mut command = Command::new(program("helm"));

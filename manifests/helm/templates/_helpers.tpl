@@ -1,4 +1,4 @@
-{{- /* What a profile has: "true" or nothing. */ -}}
+{{- /* The parts of a profile: "true" or nothing. */ -}}
 {{- define "poolgate.enforces" -}}
 {{- if ne .Values.profile "observe" }}true{{ end -}}
 {{- end }}
@@ -23,25 +23,25 @@
 {{- if kindIs "invalid" .Values.reconciler.observe }}{{ if not (include "poolgate.holdsLimits" .) }}true{{ end }}{{ else if .Values.reconciler.observe }}true{{ end -}}
 {{- end }}
 
-{{- /* Any pod that may ask the gate can keep a pool from getting nodes. "true" or nothing: whether there is a NetworkPolicy. */ -}}
+{{- /* "true" if there is a NetworkPolicy, else nothing. Any pod that can call the gate can keep a pool from getting nodes. */ -}}
 {{- define "poolgate.networkPolicy" -}}
 {{- with .Values.networkPolicy }}
 {{- if and (kindIs "invalid" .enabled) (include "poolgate.gate" $) (include "poolgate.holdsLimits" $) (not $.Values.clientCertificates.caConfigMap) }}
 {{- fail (printf `
 
-Profile %s: every pod of the cluster may ask the gate, and can so keep a pool from getting nodes, until you decide who may.
-Set one of these (docs/explanation/security.md, Who can call the webhooks, has an example for each kind of cluster):
-  networkPolicy.enabled=true and networkPolicy.from, with what calls of your API servers come from:
+Profile %s: any pod that can call the gate can keep a pool from getting nodes. Decide which pods may call it.
+Set one of these (docs/explanation/security.md, Source addresses of the API server, has an example for each kind of cluster):
+  networkPolicy.enabled=true and networkPolicy.from, the source addresses of your API servers' calls:
     EKS          the CIDRs of the control plane's subnets, such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'
     AKS, GKE     the pods konnectivity-agent in kube-system, by namespaceSelector and podSelector
     kubeadm      the addresses of the control plane nodes
   networkPolicy.enabled=false
-    Cilium       and a CiliumNetworkPolicy that admits the entity kube-apiserver: a NetworkPolicy does not match it by CIDR
-    otherwise    if every pod may ask
+    Cilium       and a CiliumNetworkPolicy that admits the entity kube-apiserver. A NetworkPolicy cannot match it by CIDR
+    otherwise    if every pod may call the gate
   clientCertificates.caConfigMap, if your API servers show webhooks a certificate` $.Values.profile) }}
 {{- end }}
 {{- if and .enabled (not .from) }}
-{{- fail "\n\nnetworkPolicy.enabled=true lets only networkPolicy.from ask poolgate, and that is empty.\nSet it to what calls of your API servers come from (docs/explanation/security.md, Who can call the webhooks), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
+{{- fail "\n\nnetworkPolicy.enabled=true admits only calls from networkPolicy.from, which is empty.\nSet it to the source addresses of your API servers' calls (docs/explanation/security.md, Source addresses of the API server), such as --set 'networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28'" }}
 {{- end }}
 {{- if .enabled }}true{{ end -}}
 {{- end }}
@@ -50,28 +50,28 @@ Set one of these (docs/explanation/security.md, Who can call the webhooks, has a
 {{- define "poolgate.strictPools" -}}
 {{- if eq .Values.profile "gate-strict" }}
 {{- if not .Values.gateStrict.pools }}
-{{- fail "\n\nProfile gate-strict denies nodes to the pools that it names while the gate is down, and names none by itself.\nSet gateStrict.pools to the pools whose limit matters more than their nodes, such as --set gateStrict.pools={licensed}" }}
+{{- fail "\n\nProfile gate-strict requires gateStrict.pools. These pools get no new nodes while the gate is down.\nSet gateStrict.pools to the pools whose limit matters more than their nodes, such as --set gateStrict.pools={licensed}" }}
 {{- end }}
 {{- if not (include "poolgate.gate" .) }}
-{{- fail "\n\nProfile gate-strict needs the gate: leave gate.enabled out." }}
+{{- fail "\n\nProfile gate-strict requires the gate.\nUnset gate.enabled" }}
 {{- end }}
 {{- range .Values.gateStrict.pools }}
 {{- if has . $.Values.exemptPools }}
-{{- fail (printf "\n\nThe pool %s is in gateStrict.pools and in exemptPools: take it out of one of them." .) }}
+{{- fail (printf "\n\nThe pool %s is in gateStrict.pools and in exemptPools.\nRemove it from one of them" .) }}
 {{- end }}
 {{- end }}
 {{- join " " .Values.gateStrict.pools }}
 {{- end -}}
 {{- end }}
 
-{{- /* Metadata of an object in the namespace. Of (root, name, component). */ -}}
+{{- /* Metadata of an object in the namespace. Takes (root, name, component). */ -}}
 {{- define "poolgate.namespaced" -}}
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
 {{ include "poolgate.labels" . }}
 {{- end }}
 
-{{- /* The labels that never change, by which pods are selected. Of (root, component). */ -}}
+{{- /* The labels that select pods. They never change. Takes (root, component). */ -}}
 {{- define "poolgate.selector" -}}
 {{ include "poolgate.anyComponent" .root }}
 app.kubernetes.io/component: {{ .component }}
@@ -82,7 +82,7 @@ app.kubernetes.io/name: poolgate
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* The labels of an object: manifests/uninstall finds all of poolgate by part-of. Of (root, component). */ -}}
+{{- /* The labels of an object. manifests/uninstall finds all of poolgate by part-of. Takes (root, component). */ -}}
 {{- define "poolgate.labels" -}}
 labels:
   {{- include "poolgate.selector" . | nindent 2 }}
@@ -95,7 +95,7 @@ labels:
 {{- end }}
 {{- end }}
 
-{{- /* The metadata of pods: without the labels that a new chart of the same program changes, which would restart them. Of (root,
+{{- /* The metadata of pods. It lacks the chart's version, so that a new chart of the same program restarts no pod. Takes (root,
 component). */ -}}
 {{- define "poolgate.podMetadata" -}}
 {{- $own := index .root.Values .component -}}
@@ -112,13 +112,13 @@ annotations:
 {{- end }}
 {{- end }}
 
-{{- /* The name of a component's ServiceAccount. Of (root, component). */ -}}
+{{- /* The name of a component's ServiceAccount. Takes (root, component). */ -}}
 {{- define "poolgate.account" -}}
 {{- $own := index .root.Values .component -}}
 {{- $own.serviceAccount.name | default (ternary "poolgate" (printf "poolgate-%s" .component) (eq .component "admission")) -}}
 {{- end }}
 
-{{- /* Of (root, component). */ -}}
+{{- /* Takes (root, component). */ -}}
 {{- define "poolgate.serviceAccount" -}}
 apiVersion: v1
 kind: ServiceAccount
@@ -132,14 +132,14 @@ metadata:
 automountServiceAccountToken: false
 {{- end }}
 
-{{- /* A value of a component, else the one of the same name for all. Of (root, component, value). */ -}}
+{{- /* A component's value, else the global value of the same name. Takes (root, component, value). */ -}}
 {{- define "poolgate.either" -}}
 {{- $own := index .root.Values .component .value }}
 {{- if kindIs "invalid" $own }}{{ $own = index .root.Values .value }}{{ end }}
 {{- with $own }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{- /* A component's ServiceAccount, or the one of a name, as the subject of a binding. Of (root, component or name). */ -}}
+{{- /* A component's ServiceAccount, or a named one, as the subject of a binding. Takes (root, component or name). */ -}}
 {{- define "poolgate.subject" -}}
 subjects:
   - kind: ServiceAccount
@@ -147,7 +147,7 @@ subjects:
     namespace: {{ .root.Release.Namespace }}
 {{- end }}
 
-{{- /* Of (root, service, path). */ -}}
+{{- /* Takes (root, service, path). */ -}}
 {{- define "poolgate.clientConfig" -}}
 clientConfig:
   {{- with include "poolgate.caBundle" .root }}
@@ -168,16 +168,16 @@ clientConfig:
 {{- define "poolgate.caBundle" -}}
 {{- with .Values.certificates }}
 {{- if and (ne .from "secret") (or .caBundle .caBundleFrom) }}
-{{- fail (printf "\n\ncertificates.caBundle and caBundleFrom belong to certificates.from=secret; %s writes caBundle itself.\nLeave them out, or set certificates.from=secret" .from) }}
+{{- fail (printf "\n\ncertificates.caBundle and caBundleFrom require certificates.from=secret: %s writes caBundle itself.\nUnset them, or set certificates.from=secret" .from) }}
 {{- end }}
 {{- if and .caBundle .caBundleFrom }}
-{{- fail "\n\ncertificates.caBundleFrom=other says that something else writes caBundle, and certificates.caBundle gives it.\nLeave one of them out" }}
+{{- fail "\n\ncertificates.caBundle and certificates.caBundleFrom=other exclude each other.\nUnset one of them" }}
 {{- end }}
 {{- if and .caBundle (not (contains "-----BEGIN CERTIFICATE-----" .caBundle)) }}
-{{- fail "\n\ncertificates.caBundle is no certificate in PEM: it must contain -----BEGIN CERTIFICATE----- (no base64 around it).\nUse --set-file certificates.caBundle=ca.crt" }}
+{{- fail "\n\ncertificates.caBundle is not a PEM certificate. It must contain -----BEGIN CERTIFICATE-----, without base64 around it.\nUse --set-file certificates.caBundle=ca.crt" }}
 {{- end }}
 {{- if and (eq .from "secret") (include "poolgate.enforces" $) (not .caBundle) (not .caBundleFrom) }}
-{{- fail (printf "\n\nProfile %s denies every NodePool while caBundle is empty, and with certificates.from=secret nothing fills it.\nChoose one:\n  --set-file certificates.caBundle=ca.crt    the CA that has signed the certificate in the Secret poolgate-tls\n  --set certificates.caBundleFrom=other      something else writes caBundle, such as certs/apply: run it under profile observe first\n  --set certificates.from=poolgate           poolgate issues its own certificate" $.Values.profile) }}
+{{- fail (printf "\n\nProfile %s denies every NodePool while caBundle is empty, and with certificates.from=secret poolgate does not fill it.\nChoose one:\n  --set-file certificates.caBundle=ca.crt    the CA that signed the certificate in the Secret poolgate-tls\n  --set certificates.caBundleFrom=other      something else writes caBundle, such as certs/apply. Run it under profile observe first\n  --set certificates.from=poolgate           poolgate issues its own certificate" $.Values.profile) }}
 {{- end }}
 {{- with .caBundle }}{{ b64enc . }}{{ end }}
 {{- end }}
@@ -194,8 +194,8 @@ clientConfig:
 {{- with .Values.image }}{{ with .registry }}{{ . }}/{{ end }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end -}}
 {{- end }}
 
-{{- /* What every pod has. Of (root, component, account: if it is another one than the component's, leaving: whether it runs after
-the release is deleted). */ -}}
+{{- /* The part of a pod's spec that all pods share. Takes (root, component, account: if it is not the component's, leaving: true if
+the pod runs after the release is deleted). */ -}}
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
 serviceAccountName: {{ if $.account }}{{ $.account }}{{ else }}{{ include "poolgate.account" $ }}{{ end }}
@@ -215,14 +215,14 @@ priorityClassName: {{ . }}
 {{- if .hostNetwork.enabled }}
 hostNetwork: true
 {{- end }}
-# The image has a user, by its number (65532). None is named here: OpenShift gives each namespace a range of its own.
+# The image runs as UID 65532. runAsUser is unset, so that OpenShift can assign a UID of the namespace's range.
 securityContext:
   runAsNonRoot: true
   seccompProfile:
     type: RuntimeDefault
 {{- with include "poolgate.either" (dict "root" $.root "component" $.component "value" "affinity") }}
-# By default not on a node that Karpenter created: if no pool can get nodes, a fix of a pool needs an answer from
-# poolgate, and poolgate would wait for a node. The reconciler might hold or delete the node on which it runs.
+# By default, pods avoid nodes that Karpenter created. Otherwise, if no pool could get nodes, the fix of a pool would wait
+# for poolgate, and poolgate for a node. The reconciler might also hold or delete its own node.
 affinity:
   {{- . | nindent 2 }}
 {{- end }}
@@ -238,10 +238,10 @@ tolerations:
 {{- end }}
 {{- end }}
 
-{{- /* How the pods of a component are spread. Of (root, component). */ -}}
+{{- /* How the pods of a component are spread. Takes (root, component). */ -}}
 {{- define "poolgate.spread" -}}
 {{- with include "poolgate.either" (dict "root" .root "component" .component "value" "topologySpreadConstraints") -}}
-# With a single node all replicas still start: there is no skew with one domain.
+# On a single node all replicas start: one domain has no skew.
 topologySpreadConstraints:
   {{- range fromYamlArray . }}
   - {{ toYaml (merge . (dict "labelSelector" (dict "matchLabels" (include "poolgate.selector" $ | fromYaml)))) | nindent 4 | trim }}
@@ -281,14 +281,14 @@ readinessProbe:
   failureThreshold: 2
 {{- end }}
 
-{{- /* Of (required). */ -}}
+{{- /* Takes (required). */ -}}
 {{- define "poolgate.policyArgs" -}}
 {{- if .required -}}
-# From the ConfigMap poolgate-policy; without it, or with mistakes in it, no pod starts.
+# From the ConfigMap poolgate-policy. If it is missing or has mistakes, no pod starts.
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-required
 {{- else -}}
-# From the ConfigMap poolgate-policy; without it the built-in policy is used.
+# From the ConfigMap poolgate-policy. If it is missing, the built-in policy is in force.
 - --policy=/etc/poolgate/policy/policy.yaml
 - --policy-optional
 {{- end }}
@@ -313,11 +313,11 @@ readinessProbe:
     optional: true
 {{- end }}
 
-{{- /* A webhook server. Of (root, name, component, command, args, policy, https, probe). */ -}}
+{{- /* A webhook server. Takes (root, name, component, command, args, policy, https, probe). */ -}}
 {{- define "poolgate.server" -}}
 {{- $clients := .root.Values.clientCertificates }}
 {{- if and $clients.names (not $clients.caConfigMap) }}
-{{- fail "\n\nclientCertificates.names are the names in certificates that nobody is asked for.\nSet clientCertificates.caConfigMap to the ConfigMap with their CA, or leave the names out" }}
+{{- fail "\n\nclientCertificates.names requires clientCertificates.caConfigMap.\nSet clientCertificates.caConfigMap to the ConfigMap with the CA, or unset the names" }}
 {{- end -}}
 apiVersion: apps/v1
 kind: Deployment
@@ -338,7 +338,7 @@ spec:
       maxUnavailable: 1
       maxSurge: 0
       {{- else }}
-      # The old pod stops only when the new one is ready: a rollout never has fewer replicas.
+      # The old pod stops only when the new one is ready, so a rollout never has fewer replicas.
       maxUnavailable: 0
       maxSurge: 1
       {{- end }}
@@ -414,9 +414,9 @@ spec:
         - name: tls
           secret:
             secretName: poolgate-tls
-            # The user of the pod, whichever it is, reads the files, which are root's. No other pod has this volume.
+            # The files belong to root, and the pod may run as any UID. No other pod has this volume.
             defaultMode: 0444
-            # The Secret may be there before its content: the pod waits until both files are in it.
+            # The Secret may exist before its content. The pod waits for both files.
             items:
               - key: tls.crt
                 path: tls.crt
@@ -432,7 +432,7 @@ spec:
         {{- end }}
 {{- end }}
 
-{{- /* Of (root, name). */ -}}
+{{- /* Takes (root, name). */ -}}
 {{- define "poolgate.service" -}}
 apiVersion: v1
 kind: Service
@@ -447,9 +447,9 @@ spec:
       targetPort: https
 {{- end }}
 
-{{- /* Of (root, name). */ -}}
+{{- /* Takes (root, name). */ -}}
 {{- define "poolgate.disruptionBudget" -}}
-# One pod at a time, also with one replica: `minAvailable: 1` would then block the drain of its node forever.
+# Not `minAvailable: 1`: with one replica, it would block the drain of the node forever.
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
@@ -463,14 +463,14 @@ spec:
       {{- include "poolgate.selector" . | nindent 6 }}
 {{- end }}
 
-{{- /* Which requests about NodePools are checked: the same in both configurations. They skip requests about which no rule can
-find anything, so that Karpenter's own writes (hash annotations, finalizers) succeed even while poolgate is down. */ -}}
+{{- /* The match conditions of both configurations. They skip requests in which no rule can find a mistake, so that Karpenter's own
+writes (hash annotations, finalizers) succeed while poolgate is down. */ -}}
 {{- define "poolgate.reviewConditions" -}}
 # This checks the stored object, not the new one: only the API server sets the timestamp.
 - name: not-being-deleted
   expression: >-
     request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
-# All that a review reads: the spec, and the annotations of poolgate. A misspelt one is reviewed, too.
+# A review reads the spec and poolgate's annotations. A misspelt annotation is reviewed, too.
 - name: changes-what-is-checked
   expression: >-
     request.operation == 'CREATE'
@@ -479,15 +479,15 @@ find anything, so that Karpenter's own writes (hash annotations, finalizers) suc
     key.startsWith('poolgate.dev/')
     && object.metadata.?annotations[?key] != oldObject.metadata.?annotations[?key]))
 {{- with .Values.exemptPools }}
-# The pools on whose nodes poolgate runs must be changeable without it. A new object whose name the API server generates
-# has none yet when /mutate is called.
+# Pools on whose nodes poolgate runs must be changeable while it is down. If the API server generates the name of a new
+# object, the object has none when /mutate is called.
 - name: not-an-exempt-pool
   expression: >-
     !(object.metadata.?name.orValue('') in '{{ join " " . }}'.split(' '))
 {{- end }}
 {{- end }}
 
-{{- /* Both registrations of the gate. Of (root, name, webhook, path, failurePolicy, conditions). */ -}}
+{{- /* Both registrations of the gate. Takes (root, name, webhook, path, failurePolicy, conditions). */ -}}
 {{- define "poolgate.gateRegistration" -}}
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -499,7 +499,7 @@ webhooks:
   - name: {{ .webhook }}
     {{- include "poolgate.clientConfig" (dict "root" .root "service" "poolgate-gate" "path" .path) | nindent 4 }}
     admissionReviewVersions: [v1]
-    # Never `nodeclaims/status`: Karpenter writes it often, and it takes no place.
+    # Never `nodeclaims/status`: Karpenter writes it often, and a status takes no place.
     rules:
       - apiGroups: [karpenter.sh]
         apiVersions: [v1]
@@ -508,9 +508,9 @@ webhooks:
         scope: Cluster
     matchPolicy: Equivalent
     failurePolicy: {{ .failurePolicy }}
-    # It writes reservations into a ledger, but not for a dry run.
+    # The gate writes reservations into a ledger, but not for a dry run.
     sideEffects: NoneOnDryRun
-    # The gate answers after at most four fifths of it, decided or not.
+    # The gate answers within four fifths of it, with or without a decision.
     timeoutSeconds: {{ .root.Values.gate.timeoutSeconds }}
     matchConditions:
       - name: not-being-deleted
@@ -524,7 +524,7 @@ webhooks:
           : object.metadata.?labels[?'karpenter.sh/nodepool']
           != oldObject.metadata.?labels[?'karpenter.sh/nodepool']
       {{- with .root.Values.exemptPools }}
-      # The nodes on which poolgate runs must be created without it.
+      # Nodes on which poolgate runs must be created while it is down.
       - name: not-in-an-exempt-pool
         expression: >-
           !(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in '{{ join " " . }}'.split(' '))
@@ -534,21 +534,21 @@ webhooks:
       {{- end }}
 {{- end }}
 
-{{- /* The namespace in which gate and reconciler write. */ -}}
+{{- /* The namespace of the ledgers. */ -}}
 {{- define "poolgate.ledgersArg" -}}
 --ledger-namespace={{ .Values.ledgers.namespace }}
 {{- end }}
 
-{{- /* The account whose requests a fence checks. Of a name. */ -}}
+{{- /* The account whose requests a fence checks. Takes its name. */ -}}
 {{- define "poolgate.isAccount" -}}
-# In any namespace: an account with this name in another namespace is only restricted, too.
+# This also restricts an account of the same name in another namespace.
 - name: is-the-account
   expression: |-
     request.userInfo.username.startsWith('system:serviceaccount:')
     && request.userInfo.username.endsWith(':{{ . }}')
 {{- end }}
 
-{{- /* What an update of an object changes in its metadata, as variables of a fence. */ -}}
+{{- /* The changes of an update to the metadata, as variables of a fence. */ -}}
 {{- define "poolgate.changedMetadata" -}}
 - name: labels
   expression: object.metadata.?labels.orValue({})
@@ -569,13 +569,13 @@ webhooks:
     .filter(key, variables.annotations[?key] != variables.oldAnnotations[?key])
 {{- end }}
 
-{{- /* What the fences of the reconciler and of poolgate-unhold have in common. */ -}}
+{{- /* Shared by the fences of the reconciler and of poolgate-unhold. */ -}}
 {{- define "poolgate.keepsOwners" -}}
 - expression: |-
     request.operation != 'UPDATE'
     || object.metadata.?finalizers == oldObject.metadata.?finalizers
     && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences
-  message: this account changes no finalizer and no owner
+  message: this account may not change finalizers or owners
 {{- end }}
 
 {{- define "poolgate.changesMarksOnly" -}}
@@ -585,7 +585,7 @@ webhooks:
     && variables.changedLabels.all(key, key == 'poolgate.dev/held')
     && variables.changedAnnotations.all(key,
       key in ['poolgate.dev/held-for', 'karpenter.sh/do-not-disrupt', 'karpenter.sh/do-not-repair'])
-  message: this account changes the marks of a node and nothing else
+  message: this account may change only poolgate's marks on a node
 {{- end }}
 
 {{- define "poolgate.changesLimitOnly" -}}
@@ -598,10 +598,10 @@ webhooks:
       key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
     && dyn(oldObject).spec.?limits.orValue({}).all(key,
       key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
-  message: this account changes limits.nodes of a NodePool and nothing else
+  message: this account may change only limits.nodes of a NodePool
 {{- end }}
 
-{{- /* Why a NodeClaim may be deleted, as variables of both fences. The account cannot write a status. */ -}}
+{{- /* The reasons to delete a NodeClaim, as variables of both fences. The account cannot write a status. */ -}}
 {{- define "poolgate.deletionReasons" -}}
 - name: trueConditions
   expression: dyn(oldObject).?status.?conditions.orValue([]).filter(condition, condition.status == 'True')
@@ -613,12 +613,12 @@ webhooks:
     && !variables.trueConditions.exists(condition, condition.type == 'Rebooting')
 - name: isDrifted
   expression: variables.trueConditions.exists(condition, condition.type == 'Drifted')
-# Whether the account has the separate right to delete NodeClaims above a limit.
+# True if the account has the separate right to delete NodeClaims above a limit.
 - name: mayTerminate
   expression: authorizer.group('karpenter.sh').resource('nodeclaims').check('terminate').allowed()
 {{- end }}
 
-{{- /* A pod that removes the marks from nodes, and ends. Of (root, account, backoffLimit, args, leaving). */ -}}
+{{- /* A pod that removes the marks from nodes, and ends. Takes (root, account, backoffLimit, args, leaving). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}
 activeDeadlineSeconds: 240
