@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::reference;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process::{Outcome, run};
@@ -21,14 +22,7 @@ fn help(command: &[&str]) -> String {
 /// Every command with its help, including subcommands.
 fn commands(above: &[&str], found: &mut Vec<(String, String)>) {
     let help = help(above);
-    let listed = help.split_once("\nCommands:\n").map(|(_, rest)| rest);
-    let lines = listed.into_iter().flat_map(|rest| rest.lines());
-    let lines = lines.take_while(|line| !line.is_empty());
-    let is_name = |line: &&str| line.starts_with("  ") && !line.starts_with("   ");
-    let names = lines
-        .filter(is_name)
-        .filter_map(|line| line.split_whitespace().next());
-    for name in names.filter(|name| *name != "help") {
+    for name in reference::commands(&help) {
         commands(&[above, &[name]].concat(), found);
     }
     found.push((above.join(" "), help));

@@ -60,7 +60,7 @@ fn section(name: &str, arguments: &[&str], page: &mut String) {
 }
 
 /// The commands in a help text, in their order: they are indented by two, before the options.
-fn commands(help: &str) -> Vec<&str> {
+pub fn commands(help: &str) -> Vec<&str> {
     let (before, _) = help.split_once("\nOptions:").unwrap_or((help, ""));
     let before = before
         .split_once("\nArguments:")

@@ -186,7 +186,9 @@ fn names(title: &str, value: &str) -> bool {
     !value.is_empty()
         && title.match_indices(value).any(|(start, found)| {
             let before = title.get(..start).and_then(|before| before.chars().next_back());
-            let after = title.get(start + found.len()..).and_then(|after| after.chars().next());
+            let after = title
+                .get(start + found.len()..)
+                .and_then(|after| after.chars().next());
             !is_part(before) && !is_part(after)
         })
 }
@@ -245,7 +247,11 @@ mod tests {
             r#"spec.budgets[1].nodes: a percentage must be from 0% to 100%: "101%" [budget-nodes]. Write 100%. No node is disrupted."#
         );
         diagnostic.error_type = ErrorType::from("1");
-        assert!(diagnostic.message().starts_with("a percentage must be from 0% to 100%: \"1\" ["));
+        assert!(
+            diagnostic
+                .message()
+                .starts_with("a percentage must be from 0% to 100%: \"1\" [")
+        );
         diagnostic.error_type = ErrorType::from("101%");
         diagnostic.title = "101% is more than 100%".into();
         diagnostic.remark("not enforced");

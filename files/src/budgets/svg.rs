@@ -55,10 +55,7 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
     let mut top = MARGIN;
     for (subject, grid) in &grids {
         text(&mut body, MARGIN, top + 16, "t", heading(subject).trim_end());
-        let days = format!(
-            "Nodes that may be disrupted simultaneously, from {}",
-            clock.write(grid.from)
-        );
+        let days = format!("Nodes that may be disrupted, from {}", clock.write(grid.from));
         text(&mut body, MARGIN, top + 34, "n", &days);
         top += TITLE;
         let zone = clock.zone().unwrap_or("UTC");

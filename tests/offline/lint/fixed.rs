@@ -279,7 +279,9 @@ fn a_file_that_cannot_be_written_in_full_stays_as_it_is() {
         );
         assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
         assert!(
-            [&outcome.stdout, &outcome.stderr].iter().any(|said| said.contains(reported)),
+            [&outcome.stdout, &outcome.stderr]
+                .iter()
+                .any(|said| said.contains(reported)),
             "{outcome:?}"
         );
         let left = fs::read_to_string(folder.join("a.yaml")).expect("a file");

@@ -39,11 +39,17 @@ fn without_texts(output: &str, escaped: impl Fn(&str) -> String) -> String {
     let results = report["results"].as_array().expect("a list");
     let parts = ["title", "help", "consequence"].into_iter();
     let mut texts: Vec<String> = parts
-        .flat_map(|part| results.iter().filter_map(move |result| Some((part, result[part].as_str()?))))
+        .flat_map(|part| {
+            results
+                .iter()
+                .filter_map(move |result| Some((part, result[part].as_str()?)))
+        })
         .map(|(part, text)| text.chars().skip(usize::from(part != "title")).collect())
         .collect();
     texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    texts.iter().fold(output.to_owned(), |output, text| output.replace(&escaped(text), "TEXT"))
+    texts.iter().fold(output.to_owned(), |output, text| {
+        output.replace(&escaped(text), "TEXT")
+    })
 }
 
 /// The text of a string in JSON.

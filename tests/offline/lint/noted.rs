@@ -46,12 +46,7 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     // Without a release the newest one decides, and a line says what others would do.
     let guessed = concise(&bare);
     assert_eq!((guessed.status.code(), guessed.stdout.as_str()), (Some(0), ""));
-    assert!(
-        guessed
-            .stderr
-            .contains("1 NodePool without"),
-        "{guessed:?}"
-    );
+    assert!(guessed.stderr.contains("1 NodePool without"), "{guessed:?}");
     let declared = |cluster: &str| {
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {cluster}\n");
         let directory = directory(&[(".poolgate.yaml", &policy), ("pool.yaml", &bare)]);

