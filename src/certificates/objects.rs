@@ -92,11 +92,11 @@ pub struct Meaning {
 /// Why a leaf must be replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum LeafFault {
-    #[error("there is none")]
+    #[error("there was no serving certificate")]
     Missing,
     #[error("{0}")]
     Unusable(PairError),
-    #[error("this CA did not sign it, or it lacks a name: {0}")]
+    #[error("the CA did not sign the certificate, or the certificate lacks a name: {0}")]
     Foreign(rustls::Error),
 }
 

@@ -80,7 +80,7 @@ pub enum Fault {
     #[error("no answer from the API server {}", time(*.0))]
     NoAnswer(Option<Duration>),
     /// A list has more pages than any cluster needs.
-    #[error("the API server's list does not end")]
+    #[error("the API server's list is endless")]
     Endless,
 }
 

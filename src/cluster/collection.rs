@@ -260,9 +260,6 @@ mod tests {
             }
         };
         assert_eq!(count, MOST_PAGES);
-        assert_eq!(
-            error.to_string(),
-            "list nodes: the API server's list does not end"
-        );
+        assert_eq!(error.to_string(), "list nodes: the API server's list is endless");
     }
 }

@@ -58,7 +58,7 @@ pub struct UnusableRoute {
 #[derive(Debug, thiserror::Error)]
 pub enum UnusableKubeconfig {
     /// No file of those that kubectl would read exists.
-    #[error("there is no kubeconfig: neither a file of $KUBECONFIG nor ~/.kube/config exists")]
+    #[error("no kubeconfig exists at $KUBECONFIG or ~/.kube/config")]
     Nowhere,
     /// A file cannot be read.
     #[error("{} cannot be read: {cause}", path.display())]
@@ -109,7 +109,7 @@ pub enum UnusableConfig {
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] UnusableKubeconfig),
     /// The pod has no account.
-    #[error("the pod's account: {0}")]
+    #[error("the pod's service account: {0}")]
     InCluster(#[from] InClusterError),
 }
 

@@ -17,7 +17,7 @@ pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
     match find(args).await? {
         Found::Cluster(config) => Ok(*config),
         Found::Nowhere => bail!(
-            "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
+            "no cluster found: there is no kubeconfig, and this process does not run in a pod. Set --kubeconfig FILE"
         ),
         Found::Unusable(error) => bail!("the cluster cannot be used: {error}"),
     }

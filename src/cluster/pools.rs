@@ -148,7 +148,8 @@ impl PoolFollower {
             self.is_logged = true;
             tracing::warn!(
                 limit = MOST_POOLS,
-                "too many NodePools; `kubectl scale` of the others is not checked, and their limits are read each time"
+                "too many NodePools to cache: `kubectl scale` of the others is not checked, and their limits are \
+                 read for each decision"
             );
         }
         room

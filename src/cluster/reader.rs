@@ -54,8 +54,8 @@ impl ClusterReader {
     /// Finds the cluster and makes a client. No request is sent yet.
     pub fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| ClusterReadError(format!("no request can be sent: {error}")))?;
+        let runtime = runtime
+            .map_err(|error| ClusterReadError(format!("could not start the Kubernetes client: {error}")))?;
         let route = args.route();
         let config = match runtime.block_on(find_at(route)) {
             Ok(Found::Cluster(mut config)) => {
@@ -81,7 +81,9 @@ impl ClusterReader {
                 client,
                 server,
             }),
-            Err(why) => Err(ClusterReadError(format!("{server}: no client: {why}"))),
+            Err(why) => Err(ClusterReadError(format!(
+                "{server}: could not create a client: {why}"
+            ))),
         }
     }
 
@@ -96,17 +98,16 @@ impl ClusterReader {
             ClusterReadError(match (error.status(), why) {
                 (_, Fault::NoAnswer(_)) => {
                     let seconds = ANSWER.as_secs();
-                    format!("{server} has not answered within {seconds} s: {verb} {resource}")
+                    format!("{server} did not answer within {seconds} s: {verb} {resource}")
                 }
-                (Some(401), _) => format!("{server} rejects these credentials ({why}): log in again"),
-                (Some(403), _) => format!("{server}: {why}; you need the verb {verb} on {resource}"),
+                (Some(401), _) => format!("{server} rejected the credentials ({why}). Log in again"),
+                (Some(403), _) => format!("{server}: {why}. This requires the verb {verb} on {resource}"),
                 (Some(404), _) => format!(
-                    "{server} does not serve {resource}: its CRD is not installed, or not in this version; name \
-                     another cluster with --context, or install Karpenter's CRDs"
+                    "{server} does not serve {resource}: its CRD is missing or lacks this version. Install \
+                     Karpenter's CRDs, or choose another cluster with --context"
                 ),
                 _ if error.is_unreachable() => format!(
-                    "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, \
-                     proxy)"
+                    "{server} is unreachable: {why}. Check the address in the kubeconfig, the VPN and the proxy"
                 ),
                 _ => format!("{server}: {verb} {resource}: {why}"),
             })
@@ -129,7 +130,7 @@ impl ClusterReader {
             Request::NodeClasses { group, kind } => match self.path_of(group, kind)? {
                 Some(path) => self.list(&path, None, take),
                 None => Err(ClusterReadError(format!(
-                    "{} does not serve this kind of {group}; install its CRD",
+                    "{} does not serve this kind of {group}. Install its CRD",
                     self.server
                 ))),
             },
@@ -272,8 +273,8 @@ fn nowhere(route: ClusterFlags<'_>) -> ClusterReadError {
     match contexts(route) {
         Some(known) => other_context("the kubeconfig has no current context", &known),
         None => ClusterReadError(
-            "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not run in a \
-             pod; give --kubeconfig FILE"
+            "no cluster found: there is no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not \
+             run in a pod. Set --kubeconfig FILE"
                 .into(),
         ),
     }
@@ -294,9 +295,7 @@ fn unusable(route: ClusterFlags<'_>, what: String, cause: Option<&UnusableKubeco
 }
 
 fn other_context(what: &str, known: &str) -> ClusterReadError {
-    ClusterReadError(format!(
-        "{what}; give --context with one of its contexts: {known}"
-    ))
+    ClusterReadError(format!("{what}. Set --context to one of its contexts: {known}"))
 }
 
 /// The contexts of the kubeconfig as a list; none if it has none or cannot be read.

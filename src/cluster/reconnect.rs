@@ -72,7 +72,7 @@ where
                 Err(error) => error,
             };
             if failures.is_news((), error.as_str()) {
-                tracing::warn!(%error, "no client for the cluster");
+                tracing::warn!(%error, "could not create a client for the cluster");
             }
             self.current.send_replace(Some(Err(error)));
             sleep(RETRY).await;
@@ -108,7 +108,7 @@ where
     fn take_over(&self, new: Client, current: &watch::Receiver<Made>) {
         // If another one has taken over meanwhile, that is as good.
         if matches!(current.has_changed(), Ok(false)) {
-            tracing::info!("the API server was silent: a new connection takes over");
+            tracing::info!("the API server was silent, switched to a new connection");
             self.current.send_replace(Some(Ok(new)));
         }
     }

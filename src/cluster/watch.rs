@@ -85,20 +85,20 @@ enum Failure {
     Broken(#[from] kube::Error),
     #[error("the API server closed the watch: {0}")]
     Ended(String),
-    #[error("the API server closes the watch each time before {} s have passed", EARLY.as_secs())]
+    #[error("the API server keeps closing the watch within {} s", EARLY.as_secs())]
     ClosedEarly,
     #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
-    #[error("what the API server sent has no version to continue from")]
+    #[error("the API server's answer has no resourceVersion to resume from")]
     NoVersion,
     /// The version is too old to continue from.
-    #[error("the version to continue from is too old")]
+    #[error("the resourceVersion is too old to resume from")]
     Expired,
     /// The API server has an older state than the one that was seen: its store was restored.
-    #[error("the version to continue from has not been reached yet")]
+    #[error("the resourceVersion is newer than the API server's state")]
     Backwards,
     /// The follower needs everything again.
-    #[error("a new list is wanted")]
+    #[error("re-list requested")]
     Asked,
 }
 
@@ -144,7 +144,7 @@ impl Watch {
                 .await;
             let pause = state.pause();
             if failure.is_fixed_by_a_list() {
-                tracing::debug!(watch = self.name, "listing again");
+                tracing::debug!(watch = self.name, "re-listing");
                 position = None;
             } else {
                 state.down(&self, &failure);
@@ -356,7 +356,7 @@ impl State {
 
     fn up(&mut self, watch: &Watch) {
         if self.up != Some(true) {
-            tracing::info!(watch = watch.name, "watching");
+            tracing::info!(watch = watch.name, "watch is running");
             watch.metrics.is_up(watch.name, true);
             watch.line.set("watching");
             self.up = Some(true);
@@ -367,10 +367,10 @@ impl State {
         watch.metrics.errors.inc(watch.name);
         watch.line.set(format!("not watching: {failure}"));
         if self.up == Some(false) {
-            tracing::debug!(watch = watch.name, error = %failure, "still not watching");
+            tracing::debug!(watch = watch.name, error = %failure, "watch failed again");
         } else {
             watch.metrics.is_up(watch.name, false);
-            tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "not watching");
+            tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "watch failed, retrying");
             self.up = Some(false);
         }
     }

@@ -196,14 +196,14 @@ impl Candidate {
             }
             Ok(false) => {
                 self.failures.is_over(&());
-                self.resign("another replica has the Lease");
+                self.resign("another replica holds the Lease");
                 self.line.set(self.holder());
             }
             Err(error) if error.is_conflict() => {}
             Err(error) => {
                 let text = error.to_string();
                 if self.failures.is_news((), text.as_str()) {
-                    tracing::warn!(%error, leading = held, "the Lease cannot be taken or renewed");
+                    tracing::warn!(%error, leading = held, "could not acquire or renew the Lease");
                     self.line.set(format!("unknown: {text}"));
                 }
             }
@@ -228,8 +228,8 @@ impl Candidate {
             return;
         }
         match self.give_back(Deadline::within(RELEASE)).await {
-            Ok(()) => tracing::info!("the Lease is given back"),
-            Err(error) => tracing::warn!(%error, "the Lease could not be released: it expires"),
+            Ok(()) => tracing::info!("released the Lease"),
+            Err(error) => tracing::warn!(%error, "could not release the Lease, it will expire by itself"),
         }
     }
 

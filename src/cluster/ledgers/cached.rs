@@ -217,7 +217,7 @@ impl CachedLedgers {
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
             self.metrics.unreadable();
-            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until it is replaced or deleted");
+            tracing::error!(ledger = name, %error, "could not read a ledger, /gate/strict denies NodeClaims of its pool until the ledger is replaced or deleted");
         }
     }
 }

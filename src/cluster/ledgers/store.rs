@@ -27,7 +27,7 @@ pub struct LedgerStore {
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// Somebody else has written it, or it is gone: read it again.
-    #[error("the ledger was changed by another replica")]
+    #[error("another replica changed the ledger")]
     Conflict,
     /// It exists, and this release neither reads nor replaces it.
     #[error(transparent)]
