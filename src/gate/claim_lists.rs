@@ -149,7 +149,7 @@ async fn of_pool(
     }
     let version = pages.version().and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| CallError::Failure {
-        error: GateError::ApiServer("the API server's list has no version".into()),
+        error: GateError::ApiServer("the API server's list has no resourceVersion".into()),
         is_final: true,
     })?;
     Ok(ClaimView::listed(version, claims))

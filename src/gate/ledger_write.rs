@@ -64,13 +64,15 @@ impl LedgerWrite {
             tracing::warn!(
                 pool,
                 seconds,
-                "the pool has NodeClaims and no ledger: its limit is new, or the ledger was deleted; /gate/strict denies until this time has passed and all earlier admissions are known"
+                "stored a closed ledger, because the pool has NodeClaims and its limit is new or its ledger was \
+                 deleted. /gate/strict denies until this time has passed and all earlier admissions are known"
             );
         } else {
             tracing::info!(
                 pool,
                 seconds,
-                "the pool has no limit any more, so nothing is reserved; when it has one again, /gate/strict denies until this time has passed"
+                "closed the ledger of a pool that no longer has a limit. If the pool gets a limit again, \
+                 /gate/strict denies until this time has passed"
             );
         }
     }

@@ -104,7 +104,7 @@ impl<'a> Reads<'a> {
         let as_of = ledger_read.map_or(newest, |read| newest.max(read));
         let listed = timeout(limit, context.pool_lists.as_of(as_of)).await;
         let listed = listed.map_err(|_| CallError::Failure {
-            error: GateError::ApiServer("the NodePools could not be listed in time".into()),
+            error: GateError::ApiServer("listing the NodePools timed out".into()),
             is_final: false,
         })??;
         Ok(Some((listed.by_name.get(name).cloned(), Some(listed.span))))
@@ -172,8 +172,8 @@ fn limit_of(pool: Option<Pool>) -> PoolLimit {
         ..PoolLimit::default()
     };
     match pool.map(pools::kept) {
-        None => unknown("there is no such NodePool"),
-        Some(None) => unknown("the NodePool's resourceVersion is no number"),
+        None => unknown("the NodePool does not exist"),
+        Some(None) => unknown("the NodePool's resourceVersion is not a number"),
         Some(Some((_, pool))) => PoolLimit::of(&pool),
     }
 }

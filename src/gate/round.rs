@@ -280,7 +280,7 @@ impl<'a> Round<'a> {
             return;
         }
         let creations = undecided.len();
-        tracing::warn!(pool = self.pool, %error, creations, "NodeClaim creations could not be decided");
+        tracing::warn!(pool = self.pool, %error, creations, "could not decide on NodeClaim creations");
         for waiter in undecided {
             waiter.fail(error.clone());
         }

@@ -21,7 +21,7 @@ use crate::serving::registration::Serves;
 use crate::serving::webhook::{CertificateChoice, WebhookServer};
 
 /// What poolgate does while one of the watches is down.
-const MEANWHILE: &str = "the gate reads what it needs for each decision";
+const MEANWHILE: &str = "the gate reads from the API server for each decision";
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {

@@ -192,7 +192,7 @@ impl Controller {
                 metrics.reconciled(*took, false);
                 self.queue.failed(pool, now);
                 if self.failures.is_news(Arc::clone(pool), error.to_string()) {
-                    tracing::warn!(nodepool = &**pool, %error, "reconciling failed; it is tried again");
+                    tracing::warn!(nodepool = &**pool, %error, "reconciling failed, retrying");
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Controller {
             _ => policy,
         };
         if loaded.is_stand_in {
-            tracing::warn!("the policy file cannot be used: no node is terminated until it can");
+            tracing::warn!("the policy file is unusable, so no node is terminated");
         }
         self.pools.seen.change(|index| index.set_policy(policy));
     }

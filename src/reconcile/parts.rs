@@ -28,7 +28,7 @@ use crate::runtime::telemetry::LogOnce;
 pub const LEASE: &str = "poolgate-reconciler";
 
 /// What is reported while a watch is down.
-const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
+const MEANWHILE: &str = "poolgate uses the last known state and terminates nothing";
 
 /// Everything that it needs beside a client.
 pub struct Reconciler {
@@ -56,7 +56,7 @@ impl Lines {
     pub fn of(board: &StatusBoard, observe: bool) -> Self {
         let leader = board.line("leader");
         leader.set(if observe {
-            "no election: --observe writes nothing"
+            "no election, because --observe writes nothing"
         } else {
             "not yet known"
         });

@@ -58,7 +58,7 @@ impl PoolReconciler {
                 node = &*ended.node,
                 reason = ended.reason.as_str(),
                 outcome = ended.outcome.as_str(),
-                "replacement ended"
+                "a replacement ended"
             );
         }
         Ok(true)
@@ -115,7 +115,7 @@ impl PoolReconciler {
                     nodeclaim = &*claim.name,
                     node = &*listed.node,
                     reason = listed.reason.as_str(),
-                    "terminated: it is replaced in a pool at its limit"
+                    "deleted NodeClaim to make room for its replacement"
                 );
                 return Ok(true);
             }
@@ -144,7 +144,7 @@ impl PoolReconciler {
     ) -> Result<bool, WriteError> {
         let pool = &snapshot.pool;
         if self.writer.observe {
-            tracing::info!(nodepool = &*pool.name, ?next, "would write into the ledger");
+            tracing::info!(nodepool = &*pool.name, ?next, "would write the ledger");
             return Ok(true);
         }
         // Pools that are reconciled beside one another must not each list one: in the cluster it is one at a time.

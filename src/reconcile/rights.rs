@@ -71,7 +71,7 @@ impl GrantedRights {
                 }
                 Err(error) => {
                     if logged.is_news((), error.to_string()) {
-                        tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
+                        tracing::warn!(%error, "could not check this account's rights on NodeClaims");
                     }
                     before
                 }
@@ -111,24 +111,24 @@ fn log_changes(before: Rights, now: Rights) {
             "terminate",
             before.terminate,
             now.terminate,
-            "those above a limit are reported and stay",
+            "nodes above a limit will only be reported",
         ),
         (
             "delete",
             before.delete,
             now.delete,
-            "none is terminated, and none is replaced in a full pool",
+            "no node will be terminated, or replaced in a full pool",
         ),
         (
             "patch",
             before.patch,
             now.patch,
-            "none is repaired in a full pool, because no deadline can be set",
+            "broken nodes in full pools will not be repaired",
         ),
     ] {
         match (before, now) {
-            (false, true) => tracing::info!("this account may {verb} NodeClaims now"),
-            (true, false) => tracing::info!("this account may not {verb} NodeClaims: {otherwise}"),
+            (false, true) => tracing::info!("RBAC now grants {verb} on nodeclaims"),
+            (true, false) => tracing::info!("missing RBAC: {verb} on nodeclaims; {otherwise}"),
             _ => {}
         }
     }

@@ -50,7 +50,7 @@ impl Writer {
     /// Bounds the drain of a claim that is being deleted, if nothing bounds it yet.
     pub async fn bound_drain(&self, claim: &ObjectRef, at: Timestamp) -> Result<(), WriteError> {
         if self.observe {
-            tracing::info!(nodeclaim = &*claim.name, %at, "would bound the drain");
+            tracing::info!(nodeclaim = &*claim.name, %at, "would set the termination deadline");
             return Ok(());
         }
         // What is being deleted stays so: the UID is enough.
@@ -62,7 +62,7 @@ impl Writer {
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
         let written = |by| claims.patch_metadata(&claim.name, &params, &patch, by);
         if self.write_unless_stale("deadline", written).await?.is_some() {
-            tracing::info!(nodeclaim = &*claim.name, %at, "its drain is bounded");
+            tracing::info!(nodeclaim = &*claim.name, %at, "set the termination deadline");
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Writer {
             return Ok(false);
         }
         if self.observe {
-            tracing::info!(nodeclaim = &*claim.name, "would terminate");
+            tracing::info!(nodeclaim = &*claim.name, "would delete NodeClaim");
             return Ok(false);
         }
         let params = DeleteParams::default().preconditions(Preconditions {

@@ -36,10 +36,10 @@ const MANAGER: &str = "poolgate";
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Another replica leads, or may lead.
-    #[error("this replica does not lead")]
+    #[error("this replica is not the leader")]
     NotLeading,
     /// What a deletion depends on took too long to read.
-    #[error("what a deletion depends on took longer to read than it may be old")]
+    #[error("the state read for a deletion is too old")]
     Outdated,
     /// The API server refused the call, or it failed.
     #[error(transparent)]

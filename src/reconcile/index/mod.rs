@@ -198,7 +198,7 @@ impl Index {
             tracing::warn!(
                 kind,
                 bound,
-                "more objects than poolgate keeps: nothing is terminated from now on"
+                "object cache limit reached, terminations are disabled"
             );
         }
         false
