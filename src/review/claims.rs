@@ -58,7 +58,7 @@ impl ClaimLister {
         let _turn = self.turn.try_acquire().ok()?;
         let listed = block_in_place(|| Handle::current().block_on(self.all(pool)).map_err(Box::new));
         listed.unwrap_or_else(|error| {
-            tracing::warn!(pool, %error, "NodeClaims not listed: a changed template is judged by the NodePool's status");
+            tracing::warn!(pool, %error, "could not list NodeClaims, the changed template is judged by the NodePool's status");
             None
         })
     }

@@ -151,17 +151,14 @@ impl LoadMetrics {
     /// Registers the metrics of `what`. Their names are composed: a search for `policy_load_errors` finds no code.
     pub fn register(registry: &mut Registry, prefix: &str, what: &str) -> Self {
         Self {
-            loads: registry.metric(
-                format!("{prefix}_loads"),
-                format!("How often a {what} was loaded"),
-            ),
+            loads: registry.metric(format!("{prefix}_loads"), format!("Successful loads of a {what}")),
             errors: registry.metric(
                 format!("{prefix}_load_errors"),
-                format!("How often a {what} could not be used; what was in force before stays in force"),
+                format!("Failed loads of a {what}; the previous one stays in force"),
             ),
             failing: registry.metric(
                 format!("{prefix}_load_failing"),
-                format!("1 while the {what} cannot be used and what was in force before stays in force"),
+                format!("1 while the {what} is unusable and the previous one stays in force"),
             ),
         }
     }

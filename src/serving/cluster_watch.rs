@@ -45,11 +45,11 @@ impl ClusterWatch {
         match find(args).await? {
             Found::Cluster(config) => Ok(Some((Self::new(view, Some(policy), board, metrics), *config))),
             Found::Nowhere => {
-                tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
+                tracing::info!(%release, "no kubeconfig, and not running in a pod, so no cluster is watched");
                 Ok(None)
             }
             Found::Unusable(error) => {
-                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` is not checked");
+                tracing::warn!(%release, %error, "no cluster is watched, so `kubectl scale` is not checked");
                 Ok(None)
             }
         }
@@ -125,5 +125,4 @@ impl ClusterWatch {
 const DEFINITION: &str = "definition";
 
 /// What poolgate does while the definition is not read.
-const UNREAD: &str =
-    "NodePools are checked for the Karpenter release that was last known, or for the newest one";
+const UNREAD: &str = "NodePools are checked for the last known Karpenter release, or else the newest";

@@ -124,6 +124,6 @@ impl Running {
 }
 
 fn abort(signal: Signal) -> ExitCode {
-    tracing::warn!(%signal, "stopped at once by a second signal");
+    tracing::warn!(%signal, "stopped immediately by a second signal");
     ExitCode::from(signal.exit_code())
 }

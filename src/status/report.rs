@@ -182,9 +182,9 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
     let compared = compare(webhooks, &serves.collect::<Vec<_>>(), None);
     let mut found = facts.deployments.iter().flatten();
     let is_filled = found.any(|deployment| deployment.metadata.name.as_deref() == Some(ISSUER));
-    let told = |(problem, text): (Problem, String)| match text.split_once("; ") {
+    let told = |(problem, text): (Problem, String)| match text.split_once(". ") {
         Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
-            format!("{begin}; Deployment {ISSUER} fills it when a pod of it is ready")
+            format!("{begin}. Deployment {ISSUER} fills it when one of its pods is ready")
         }
         _ => text,
     };

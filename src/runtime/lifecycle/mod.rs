@@ -20,7 +20,7 @@ pub const FEW_THREADS: usize = 2;
 
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("threads or signal handlers cannot be set up")]
+#[error("could not set up threads or signal handlers")]
 pub struct SystemError(#[from] io::Error);
 
 /// Starts a task that nothing else ends. In the simulation it belongs to the process that starts it, which can stand still.

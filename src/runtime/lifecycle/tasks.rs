@@ -7,7 +7,7 @@ use tokio::task::{JoinError, JoinSet};
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     /// It has stopped.
-    #[error("{part} has stopped by itself, which is a defect of poolgate; the process exits")]
+    #[error("{part} stopped unexpectedly, which is a bug in poolgate. The process exits")]
     Ended {
         /// Which part.
         part: &'static str,

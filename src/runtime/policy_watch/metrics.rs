@@ -18,7 +18,7 @@ impl PolicyMetrics {
     pub fn register(registry: &mut Registry) -> Self {
         let info = registry.metric(
             "policy_info",
-            "The policy in force: always 1, with the SHA-256 of the file that it came from",
+            "Always 1, with the SHA-256 of the policy file in force",
         );
         Self {
             info,

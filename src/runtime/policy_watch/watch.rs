@@ -125,7 +125,7 @@ impl Load for PolicyFile {
             Err(LoadError::Missing(_)) if self.is_optional => Ok(None),
             // It cannot be read at the start: `load` reports what that means.
             Err(error) if self.may_stand_in() && !matches!(error, LoadError::Missing(_)) => {
-                tracing::error!(%error, "the policy file cannot be read");
+                tracing::error!(%error, "could not read the policy file");
                 Ok(Some(Vec::new()))
             }
             Err(error) => Err(error),
@@ -186,7 +186,7 @@ fn warn_of_notes(path: &Path, notes: &[Mistake]) {
     for note in notes {
         tracing::warn!(
             note = placed(path, note),
-            "a part of the policy is not used as it is written"
+            "part of the policy has no effect as written"
         );
     }
 }

@@ -23,13 +23,13 @@ pub enum AuthorityError {
     /// There is no certificate, or more than one, or one that is damaged.
     #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
     Certificate,
-    #[error("the certificate is not that of a CA")]
+    #[error("the certificate is not a CA certificate")]
     NotAnAuthority,
     /// The key cannot be read.
     #[error("the key cannot be read: {0}")]
     Key(rcgen::Error),
     /// The key is that of another certificate.
-    #[error("certificate and key do not belong together")]
+    #[error("certificate and key do not match")]
     Mismatch,
 }
 

@@ -135,14 +135,14 @@ impl Serving {
         let (stream, address) = accepted.inspect_err(|error| {
             server.metrics.accept_errors.inc(server.name);
             if let Some(left_out) = self.log.permit("accept") {
-                tracing::error!(server = server.name, %error, left_out, "connections cannot be accepted");
+                tracing::error!(server = server.name, %error, left_out, "could not accept a connection");
             }
         })?;
         let peer = Peer(address.ip().to_canonical());
         let Some(place) = self.places.take(peer.0) else {
             server.metrics.refused.inc(server.name);
             if let Some(left_out) = self.log.permit("full") {
-                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections: a new one is refused");
+                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections, refused a new one");
             }
             return Ok(None);
         };
@@ -165,7 +165,7 @@ impl Serving {
             Err(failure) => {
                 self.server.metrics.handshake_failures.inc(failure.reason());
                 // Not more than debug: load balancers and port scanners do this all day.
-                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
+                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "TLS handshake failed");
                 if let Some(denial) = failure.denial() {
                     self.deny(peer, denial, &failure);
                 }
@@ -180,7 +180,7 @@ impl Serving {
         let server = &self.server;
         server.metrics.denied.inc(reason);
         if let Some(left_out) = self.log.permit(reason) {
-            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "client denied");
+            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "denied a client");
         }
     }
 
@@ -214,7 +214,7 @@ impl Serving {
             }
             Ok(Err(_)) | Err(_) => {
                 self.server.metrics.timeouts.inc(self.server.name);
-                tracing::debug!(server = self.server.name, peer = %peer.0, "client overdue");
+                tracing::debug!(server = self.server.name, peer = %peer.0, "closed an overdue connection");
             }
         }
         linger(stream).await;

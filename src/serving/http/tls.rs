@@ -20,7 +20,7 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("TLS cannot be set up")]
+#[error("could not set up TLS")]
 pub struct TlsError(#[from] rustls::Error);
 
 /// Why the client with this certificate is denied, though a client CA signed it.

@@ -143,7 +143,7 @@ impl Intake {
                 peer = peer.map(|peer| field::display(peer.0)),
                 reason = rejection.sentence(),
                 left_out,
-                "request not reviewed"
+                "rejected a request"
             );
         }
         let response = rejection.into_response();

@@ -134,7 +134,7 @@ async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness
     if timeout(DEFINITION, definition_read.cancelled()).await.is_err() {
         tracing::warn!(
             seconds = DEFINITION.as_secs(),
-            "ready without the NodePool definition, which was not read in time"
+            "ready without the NodePool definition, because reading it timed out"
         );
     }
     readiness.ready();

@@ -78,7 +78,7 @@ fn an_empty_ca_bundle_is_reported_after_the_pod_that_fills_it() {
     );
     let last = fills(&facts);
     assert!(
-        last.ends_with("Deployment poolgate-certificates fills it when a pod of it is ready"),
+        last.ends_with("Deployment poolgate-certificates fills it when one of its pods is ready"),
         "{last}"
     );
 }
