@@ -212,7 +212,7 @@ impl Look<'_> {
         let error = (!head.status.is_success()).then(|| {
             let status: Value = serde_json::from_slice(&body).unwrap_or_default();
             let message = status.get("message").and_then(Value::as_str);
-            message.unwrap_or("the API server denies it").to_owned()
+            message.unwrap_or("the API server denied it").to_owned()
         });
         Ok(Asked { reports, error })
     }

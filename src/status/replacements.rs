@@ -19,8 +19,8 @@ impl PoolFacts<'_> {
         let surged = ledger.map_or(0, |ledger| ledger.surged.len());
         let surge = (surged > 0).then(|| {
             format!(
-                "{surged} admitted above the limit, as the surge allows: each takes the place of a node that Karpenter \
-                 replaces when that one is gone"
+                "{surged} admitted above the limit by the surge. Each takes the place of a node that Karpenter \
+                 replaces, when that node is gone"
             )
         });
         [replaced, surge, self.barred(), self.broken()]
@@ -34,8 +34,8 @@ impl PoolFacts<'_> {
         let limit = self.known.pool.limit?;
         let excess = self.known.excess().filter(|&excess| excess > 0)?;
         let then = match self.over_limit {
-            Some(OverLimit::Report) => ", and they stay (over-limit is report)",
-            Some(OverLimit::Terminate) => ", and are to be terminated (over-limit is terminate)",
+            Some(OverLimit::Report) => ", which stay (over-limit is report)",
+            Some(OverLimit::Terminate) => ", to be terminated (over-limit is terminate)",
             None => "",
         };
         let keep = self
@@ -45,7 +45,7 @@ impl PoolFacts<'_> {
             String::new()
         } else {
             format!(
-                ". To have them terminated, which also needs the right (Helm: reconciler.terminate=true): kubectl annotate \
+                ". To terminate them, which requires reconciler.terminate=true in Helm: kubectl annotate \
                  nodepool {} --overwrite {OVER_LIMIT_ANNOTATION}=Terminate",
                 self.name()
             )
@@ -60,8 +60,9 @@ impl PoolFacts<'_> {
         let since = Timestamp::from_second(at).ok();
         let since = since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
         Some(format!(
-            "no node is terminated to be replaced{since}, because no new node came for the last one. Karpenter's log and \
-             the NodePool's conditions say why. Replacing resumes when spec.template changes, or NodeClassReady becomes true again"
+            "replacements have stopped{since}, because the last one got no new node. Karpenter's log and \
+             the NodePool's conditions say why. Replacements resume when spec.template changes or NodeClassReady \
+             becomes true again"
         ))
     }
 
@@ -80,14 +81,14 @@ impl PoolFacts<'_> {
         let mut its = self.known_claims();
         let its = its.find(|known| *known.claim.uid == *replacement.uid.as_str());
         match its.map(|known| (&known.details, known.claim.deleted)) {
-            None => format!("{subject}: it is gone, {}", self.awaited(replacement)),
-            Some((_, None)) => format!("{subject}: it is listed, and will be terminated first"),
+            None => format!("{subject}. It is gone, {}", self.awaited(replacement)),
+            Some((_, None)) => format!("{subject}. It will be terminated first"),
             Some((details, Some(since))) => {
                 let bound = details.deadline.map_or_else(
-                    || "nothing bounds its drain yet".to_owned(),
-                    |end| format!("its machine goes at {end:.0} at the latest"),
+                    || "its drain has no deadline yet".to_owned(),
+                    |end| format!("its machine is terminated by {end:.0}"),
                 );
-                format!("{subject}: it has been on the way out since {since:.0}, and {bound}")
+                format!("{subject}. It has been terminating since {since:.0}, and {bound}")
             }
         }
     }
@@ -108,7 +109,7 @@ impl PoolFacts<'_> {
         let (count, ways_on) = (names.len(), self.ways_on());
         (count > 0).then(|| {
             format!(
-                "to be repaired, and kept from it while there is no place for a replacement: {}. {ways_on}",
+                "repair is held until there is room for a replacement: {}. {ways_on}",
                 listed_names(names)
             )
         })
@@ -138,7 +139,7 @@ impl PoolFacts<'_> {
         let (delete, repair) = (to_replace_now(first), repaired_if(self.known.details.repair));
         let names = listed_names(broken.iter().map(|(name, _)| *name).collect());
         Some(format!(
-            "not ready, and the pool is full, so nothing takes the place of: {names}. {repair}. {delete}"
+            "not ready, and not replaced because the pool is full: {names}. {repair}. {delete}"
         ))
     }
 
@@ -146,23 +147,20 @@ impl PoolFacts<'_> {
     fn ways_on(&self) -> String {
         let with_room = self.known.with_room().filter(|_| self.known.pool.is_hard());
         let Some(with_room) = with_room else {
-            return "The pool that denied the replacement is another one, which is full: give that one room"
-                .into();
+            return "Another pool is full and denied the replacement. Give that pool room".into();
         };
         if self.known.free() > Some(0) {
-            return "There is room now: each has its turn within minutes".into();
+            return "There is room now, so each gets its turn within minutes".into();
         }
         let name = self.name();
         let room = format!("To give the pool room: {with_room}");
         if self.at_limit == Some(AtLimit::Block) {
             return format!(
-                "at-limit is Block, so they wait for room. {room}. To have them terminated first: kubectl annotate \
+                "at-limit is Block, so they wait for room. {room}. To terminate them first: kubectl annotate \
                  nodepool {name} --overwrite {AT_LIMIT_ANNOTATION}=Repair"
             );
         }
-        format!(
-            "In its turn, each is terminated first; if not, the event ReplacementBlocked says why. {room}"
-        )
+        format!("Each is terminated first in its turn. If not, the event ReplacementBlocked says why. {room}")
     }
 }
 

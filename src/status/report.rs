@@ -151,7 +151,7 @@ impl Report {
             Some(Ok(read)) => Some(read.policy),
             Some(Err(mistakes)) => {
                 self.problems
-                    .push(format!("the policy that is stored cannot be used: {mistakes}"));
+                    .push(format!("the stored policy is unusable: {mistakes}"));
                 None
             }
             None => Some(Policy::default()),
@@ -160,8 +160,7 @@ impl Report {
         let expected = checksum.as_deref().unwrap_or("built-in");
         if self.policy.in_force.iter().any(|one| one != expected) {
             self.problems.push(format!(
-                "a server uses another policy than the stored one: {} instead of {expected}; a change \
-                 takes about a minute",
+                "a server uses policy {} instead of the stored {expected}. A change takes about a minute",
                 self.policy.in_force.join(" and ")
             ));
         }
@@ -195,14 +194,14 @@ impl WebhookReport {
     fn problems(&self, now: Timestamp) -> Vec<String> {
         let mut problems = Vec::new();
         if let Answers::No(why) = &self.answers {
-            problems.push(format!("{}: no answer: {why}", self.name));
+            problems.push(format!("{}: call failed: {why}", self.name));
         }
         for (what, ends) in [
             ("the CA in caBundle", self.authority_ends),
             ("its certificate", self.certificate_ends()),
         ] {
             if let Some(ends) = ends.filter(|ends| ends.duration_since(now) < SOON) {
-                problems.push(format!("{}: {what} ends at {ends:.0}", self.name));
+                problems.push(format!("{}: {what} expires at {ends:.0}", self.name));
             }
         }
         problems
@@ -232,7 +231,7 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     WebhookReport {
         answers: match report {
             Some(_) => Answers::Yes,
-            None if path == DELETIONS => Answers::Unasked("not asked: only a deletion asks it"),
+            None if path == DELETIONS => Answers::Unasked("not called: only a deletion calls it"),
             None => unanswered(webhook, &asked, path == "/gate/strict"),
         },
         report: report.cloned(),
@@ -254,13 +253,13 @@ fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) 
         }
     }
     if asked.is_empty() {
-        Answers::Unasked("not asked: --probe asks it")
+        Answers::Unasked("not called: --probe calls it")
     } else if let Some(error) = error {
         Answers::Unknown(error.to_owned())
     } else if names_its_pools {
-        Answers::Unasked("no pool is there that it is asked about")
+        Answers::Unasked("not called: no pool uses it")
     } else {
-        Answers::No("the API server admits what it should be asked about".into())
+        Answers::No("the API server does not call it".into())
     }
 }
 

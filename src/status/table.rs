@@ -51,7 +51,7 @@ pub fn render(report: &Report, width: usize) -> String {
             let rows = webhooks.iter().map(|one| webhook(one, report.probed));
             page.table(&[&WEBHOOKS, answers].concat(), rows);
             if !report.probed {
-                page.line("Whether they answer is not known: --probe asks them.");
+                page.line("Webhooks were not called: --probe calls them.");
             }
         }
     }
@@ -83,9 +83,9 @@ pub fn render(report: &Report, width: usize) -> String {
             .into_iter()
             .map(|note| format!("{}: {note}", pool.name))
     });
-    page.list("What waits", notes);
-    page.list("To know", report.notes.iter().cloned());
-    page.list("Wrong", report.problems.iter().cloned());
+    page.list("Waiting", notes);
+    page.list("Notes", report.notes.iter().cloned());
+    page.list("Problems", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
     page.into_text()
 }
@@ -218,11 +218,11 @@ fn policy(policy: &PolicyReport, probed: bool) -> String {
     };
     match policy.in_force.as_slice() {
         [] if !probed => stored,
-        [] => format!("{stored}; no server has said which one it uses"),
+        [] => format!("{stored}; no server has reported its policy"),
         [one] if Some(one.as_str()) == expected => format!("{stored}; in force"),
         others => {
             let others: Vec<String> = others.iter().map(|one| short(one)).collect();
-            format!("{stored}; in force is {}", others.join(" and "))
+            format!("{stored}; a server uses {}", others.join(" and "))
         }
     }
 }
@@ -235,6 +235,6 @@ fn reconciler(reconciler: &Reconciler) -> String {
     match (&*reconciler.holder, reconciler.leads) {
         ("", _) => "no leader".into(),
         (holder, true) => format!("{holder} leads, {renewed}"),
-        (holder, false) => format!("no leader by the clock here; {holder} led, {renewed}"),
+        (holder, false) => format!("no leader by the local clock; {holder} led, {renewed}"),
     }
 }

@@ -76,7 +76,7 @@ impl Rollouts {
         let stored = look
             .pools()
             .await
-            .map_err(|error| anyhow!("NodePools were not read: {error}"))?;
+            .map_err(|error| anyhow!("could not read NodePools: {error}"))?;
         let mut pools: BTreeMap<String, Followed> = BTreeMap::new();
         for subject in subjects {
             let mut is_found = false;
@@ -100,7 +100,7 @@ impl Rollouts {
                 followed.class = class.or(followed.class.take());
             }
             match subject {
-                Subject::Pool(name) => ensure!(is_found, "there is no NodePool {name:?}"),
+                Subject::Pool(name) => ensure!(is_found, "NodePool {name:?} does not exist"),
                 Subject::Class(kind, name) => ensure!(is_found, "no NodePool uses {kind}/{name}"),
             }
         }
@@ -194,7 +194,7 @@ impl Rollouts {
         look: &Look<'_>,
         facts: &'f Facts,
     ) -> anyhow::Result<BTreeMap<&'f str, Judged<'f>>> {
-        let unread = |what: &str, error: &String| anyhow!("{what} were not read: {error}");
+        let unread = |what: &str, error: &String| anyhow!("could not read {what}: {error}");
         let stored = facts.pools.as_ref().map_err(|error| unread("NodePools", error))?;
         let claims = facts
             .claims
@@ -210,9 +210,9 @@ impl Rollouts {
             let class = match &followed.class {
                 Some(class) => {
                     let read = NodeClass::read(look, class.clone()).await;
-                    let read =
-                        read.map_err(|error| anyhow!("{} {} was not read: {error}", class.kind, class.name))?;
-                    Some(read.with_context(|| format!("there is no {} {}", class.kind, class.name))?)
+                    let read = read
+                        .map_err(|error| anyhow!("could not read {} {}: {error}", class.kind, class.name))?;
+                    Some(read.with_context(|| format!("{} {} does not exist", class.kind, class.name))?)
                 }
                 None => None,
             };

@@ -69,9 +69,12 @@ impl RolloutReport {
     /// A line for each pool, and for what keeps its nodes. Anybody may have written the names in it.
     pub fn text(&self) -> String {
         let lines = self.node_pools.iter().flat_map(PoolProgress::lines);
-        let unread = self.unread.iter().map(|unread| format!("not read: {unread}"));
+        let unread = self
+            .unread
+            .iter()
+            .map(|unread| format!("could not read {unread}"));
         let lines = if self.node_pools.is_empty() {
-            vec!["there are no NodePools".to_owned()]
+            vec!["no NodePools found".to_owned()]
         } else {
             lines.chain(unread).collect()
         };

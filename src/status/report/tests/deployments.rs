@@ -34,7 +34,7 @@ fn a_deployment_that_is_not_there_is_wrong_if_webhooks_call_its_pods() {
     facts.deployments = Ok(Vec::new());
     let problems = Report::of(&facts).problems;
     assert!(
-        matches!(&*problems, [one] if one.starts_with("Deployment poolgate is not there in namespace gates")),
+        matches!(&*problems, [one] if one.starts_with("Deployment poolgate does not exist in namespace gates")),
         "{problems:?}"
     );
     facts.webhooks = Ok(Vec::new());
