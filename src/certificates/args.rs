@@ -61,7 +61,7 @@ pub struct CertificatesArgs {
 }
 
 impl CertificatesArgs {
-    /// How long things last.
+    /// Lifetimes and waits.
     pub fn settings(&self) -> anyhow::Result<Settings> {
         if self.leaf_life > self.ca_life {
             bail!("--leaf-life must not exceed --ca-life");

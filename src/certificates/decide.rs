@@ -1,5 +1,5 @@
-//! The next step for the certificates: a pure function of what was read. How they are read, made and written is not
-//! known here.
+//! The next step for the certificates: a pure function of what was read. Reading, creating and writing them happens
+//! elsewhere.
 //!
 //! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle
 //! first, beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
@@ -45,7 +45,7 @@ pub struct Lasting {
     pub not_after: i64,
 }
 
-/// How long things last.
+/// Lifetimes and waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// A new authority.
@@ -78,7 +78,7 @@ pub enum Step {
     MakeLeaf,
     /// Store the CA alone: no pod serves a leaf of the CAs before it any more.
     ForgetPrevious,
-    /// Nothing, for so long at most.
+    /// Nothing, for at most this long.
     Wait(Duration),
     /// Nothing, until something changes: everything is as it should be.
     Rest,

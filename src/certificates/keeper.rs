@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How long to wait after another writer was faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
-/// How many writes may follow each other: a CA, trust in it, its first leaf, the end of the CA before it, and trust in it
-/// alone. With more, somebody undoes them, and the two would go on as fast as the API server answers.
+/// How many writes may follow each other: a CA, trust in it, its first leaf, the end of the CA before it, and trust
+/// in it alone. With more, another writer is undoing them, and both would write as fast as the API server answers.
 const IN_A_ROW: u32 = 5;
 
 /// The name of a new CA.

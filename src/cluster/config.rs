@@ -113,8 +113,8 @@ pub enum UnusableConfig {
     InCluster(#[from] InClusterError),
 }
 
-/// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
-/// laptop.
+/// Looks for the cluster. Only a file that the user named must exist, so an old file left on a laptop does not stop a
+/// server.
 pub async fn find(args: &ClusterArgs) -> Result<Found, UnusableRoute> {
     find_at(ClusterFlags {
         kubeconfig: args.kubeconfig.as_deref(),

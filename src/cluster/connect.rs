@@ -23,7 +23,7 @@ pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
     }
 }
 
-/// The client of a process that keeps running. No request is sent yet, and making one may fail: calls tell.
+/// The client of a process that keeps running. No request is sent yet. If creating the client fails, calls report it.
 pub fn lasting_client(config: Config) -> Client {
     let namespace = config.default_namespace.clone();
     reconnecting(&namespace, move || client(config.clone()))

@@ -1,5 +1,5 @@
-//! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
-//! reported with the place and with what to do about it.
+//! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure
+//! names the server and the cure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,7 +31,7 @@ use super::objects::{
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// How many objects a page has: no more are in memory at once, so a cluster of any size can be read.
+/// The number of objects per page. Only one page is in memory, so a cluster of any size can be read.
 const PAGE: u32 = 100;
 
 /// A cluster that is read.
@@ -42,7 +42,7 @@ pub struct ClusterReader {
 }
 
 impl ClusterReader {
-    /// The cluster for the commands on files, which do not know how it is asked.
+    /// The cluster for the commands on files, which know no Kubernetes client.
     pub fn lend(args: &KubeArgs) -> Result<Cluster, ClusterReadError> {
         let reader = Self::connect(args)?;
         Ok(Cluster {
@@ -87,7 +87,7 @@ impl ClusterReader {
         }
     }
 
-    /// Its client, for a command that sends many requests at once.
+    /// Its client, for a command that sends many requests simultaneously.
     pub fn into_parts(self) -> (Runtime, Client) {
         (self.runtime, self.client)
     }

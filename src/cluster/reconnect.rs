@@ -1,4 +1,4 @@
-//! The client of a process that keeps running: it does not stay on connections that have died without a word.
+//! The client of a process that keeps running: it leaves connections that have died silently.
 //!
 //! The kernel of a silent API server still acknowledges what is sent, so no timeout of TCP ends such a connection. A GET or
 //! LIST that has no answer in half its time is repeated on a new connection. If that one answers first, it takes over: what

@@ -1,5 +1,5 @@
-//! What is known of the cluster, as far as a verdict depends on it. The watches write it, and every review reads it; they
-//! wait for each other no longer than one look-up or one change takes.
+//! The known state of the cluster, as far as a verdict depends on it. The watches write it, and every review reads
+//! it. They block each other only for one look-up or one change.
 
 mod pools;
 

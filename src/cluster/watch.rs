@@ -1,6 +1,6 @@
 //! A watch that never stops: list, follow the changes, and begin again after a failure.
 //!
-//! It is not kube's: that keeps bookmarks to itself, and the gate must know up to which version it has seen everything. After a
+//! kube's watcher hides bookmarks, and the gate must know the version up to which it has seen everything. After a
 //! failure it continues from its last version if its follower can, because a list of all pods takes minutes.
 //!
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
@@ -244,8 +244,8 @@ impl Watch {
         Ok(version.to_owned())
     }
 
-    /// Follows the changes after a version until the API server closes the watch as planned. Those up to `missed` happened
-    /// while nobody watched.
+    /// Follows the changes after a version until the API server closes the watch as planned. Changes up to `missed`
+    /// happened while the watch was down.
     async fn follow<F: Follower>(
         &self,
         objects: &Collection<F::Object>,

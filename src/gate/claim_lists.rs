@@ -1,5 +1,5 @@
-//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and not too often, no matter how many
-//! wait for them.
+//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and rate-limited however many
+//! decisions wait.
 //!
 //! A LIST continues after its round: if it is too late for one request, the next one can use it.
 

@@ -77,7 +77,7 @@ impl LedgerWrite {
         }
     }
 
-    /// Stores what no request waits for: if another replica was faster, that one has written what matters.
+    /// Stores a ledger that no request waits for. If another replica was faster, its write is enough.
     pub async fn store_if_unchanged(&self, context: &GateContext, limit: Duration) -> Result<(), CallError> {
         match self.store(context, limit).await {
             Err(CallError::Conflict) => {
@@ -97,7 +97,7 @@ impl LedgerWrite {
         };
         let context = Arc::clone(context);
         spawn(async move {
-            // Counted already if it failed, and nobody waits for it.
+            // A failure is already counted, and no request waits for it.
             let _ = self.store_if_unchanged(&context, write_limit(&[])).await;
             drop(beside);
         });

@@ -1,4 +1,4 @@
-//! `poolgate gate`: it is asked before each NodeClaim is stored, and answers by the ledger of its pool.
+//! `poolgate gate`: the webhook that decides on each NodeClaim before it is stored, by the ledger of its pool.
 //!
 //! A pool for which creations wait has one task: they are decided together and stored with one write, and each waits no longer
 //! than its deadline. What is decided, and why that is exact, is in [`poolgate_core::nodelimit::ledger`].

@@ -1,5 +1,5 @@
-//! The LISTs of NodePools for names that the watch does not know: one at a time, no matter how many names are asked about.
-//! Anybody who reaches the gate can invent names.
+//! The LISTs of NodePools for names that the watch does not know: one at a time, however many names are requested.
+//! Any client of the gate can invent names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! The creations that wait, by pool.
 //!
-//! A pool for which something waits has one task. It works in rounds until nothing waits any more, and the end of a request
-//! does not end it: all creations that come during a round are decided together in the next one, and stored with one write.
-//! Sweeps run beside the rounds: no creation waits for one. Two writes of one ledger are as safe as those of two replicas.
+//! A pool for which something waits has one task. It works in rounds until nothing waits any more, and the end of a
+//! request does not end it: all creations that come during a round are decided together in the next one, and stored
+//! with one write. Sweeps run in the background, so no creation waits for one. Simultaneous writes of one ledger are
+//! as safe as those of two replicas.
 
 use std::collections::BTreeMap;
 use std::mem::take;

@@ -12,7 +12,7 @@ use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::pools::Pool;
 use crate::cluster::{Deadline, pools};
 
-/// The shortest and the longest time that the API server gets for one call.
+/// The shortest and the longest deadline of one call.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 

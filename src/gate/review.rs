@@ -62,8 +62,8 @@ pub struct NodeClaimReview {
     pub name: Box<str>,
 }
 
-/// Reads a review that asks whether a NodeClaim may be created; if it asks nothing of the gate, returns its answer. Fails only
-/// if there is no request to answer.
+/// Reads the review of a NodeClaim creation. If the gate has nothing to decide, returns the answer. Fails only if
+/// there is no request to answer.
 pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
     let (request, objects) = match envelope::open(body, CLAIM) {
         Ok(read) => read,
@@ -240,7 +240,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     );
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     let is_held = limit.mode == NodeLimitMode::Hard && *terminating > 0;
-    // A String takes everything.
+    // Writing to a String cannot fail.
     if is_held {
         let _ = write!(text, " ({terminating} {} terminating)", are(*terminating));
     }

@@ -1,4 +1,4 @@
-//! The parts of a reconciler, which run beside one another: watches, leader election, controller.
+//! The concurrent parts of a reconciler: watches, leader election, controller.
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ pub const LEASE: &str = "poolgate-reconciler";
 /// What is reported while a watch is down.
 const MEANWHILE: &str = "poolgate uses the last known state and terminates nothing";
 
-/// Everything that it needs beside a client.
+/// Everything that it needs besides a client.
 pub struct Reconciler {
     pub args: ReconcileArgs,
-    /// The name by which it holds the Lease, which no other process has.
+    /// The unique name by which it holds the Lease.
     pub identity: String,
     pub clock: Clock,
     pub policy: PolicyInForce,

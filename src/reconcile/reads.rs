@@ -1,4 +1,4 @@
-//! What is read right before a deletion, and how old it may be then.
+//! The reads right before a deletion, and their maximum age.
 //!
 //! The list of the pool's claims is read first, and everything else after it, side by side: in a large pool the list takes
 //! longest, and the victim must not be older because of that.

@@ -77,7 +77,7 @@ impl PoolReconciler {
         for _ in 0..MOST_READS {
             let its = (listed.uid.as_str(), &*listed.claim);
             let read = self.read_again(&mut snapshot, its).await?;
-            // A change begins the tries anew: the watch shows it, and it is planned anew.
+            // A change resets the tries. The watch shows it, and a new plan follows.
             let Some(read) = read.filter(|read| read.claim.is_unchanged) else {
                 return Ok(true);
             };
@@ -147,7 +147,7 @@ impl PoolReconciler {
             tracing::info!(nodepool = &*pool.name, ?next, "would write the ledger");
             return Ok(true);
         }
-        // Pools that are reconciled beside one another must not each list one: in the cluster it is one at a time.
+        // Pools that are reconciled simultaneously must not each list one: the cluster replaces one at a time.
         let _only = match &next.replacement {
             Some(listed) if listed.reason == ReplacedFor::Drifted => {
                 let Ok(only) = self.lists_drifted.try_lock() else {

@@ -18,10 +18,10 @@ use crate::runtime::telemetry::LogOnce;
 /// How often the rights are read.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// Where an account asks what it may do.
+/// The reviews by which an account learns its rights.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// What the API server said last; nothing before it was asked.
+/// The API server's last answer; none before the first request.
 #[derive(Debug, Default)]
 pub struct GrantedRights(watch::Sender<Option<Rights>>);
 
@@ -41,17 +41,17 @@ impl GrantedRights {
         self.0.borrow().unwrap_or(Rights::ALL)
     }
 
-    /// Whether the API server was asked.
+    /// Whether the API server has answered.
     pub fn are_known(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Tells of each change.
+    /// Notifies of each change.
     pub fn changes(&self) -> watch::Receiver<Option<Rights>> {
         self.0.subscribe()
     }
 
-    /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
+    /// Reads the rights periodically while this replica leads. With `--observe` they are not read.
     pub async fn follow(&self, writer: &Writer) {
         let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
         if writer.observe {

@@ -131,7 +131,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 /// The part that is waited for at the end.
 const RECONCILER: &str = "reconciler";
 
-/// A name that no other process has: two containers may have the same host name.
+/// A unique name: two containers may have the same host name.
 #[expect(clippy::disallowed_types, reason = "a simulation brings its own names")]
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());

@@ -13,7 +13,7 @@ use super::index::Snapshot;
 use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
 
-/// After so many refusals the other pools come first: a refusal may take as long as a webhook.
+/// After this many refusals the other pools come first, because a refusal may take as long as a webhook.
 const MOST_REFUSALS: usize = 10;
 
 /// The victims that the API server refused to delete.

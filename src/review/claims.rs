@@ -16,13 +16,13 @@ use crate::cluster::objects::{Metadata, NODE_CLAIMS, Object, Texts};
 use crate::cluster::{ApiError, Collection, Deadline};
 use crate::runtime::telemetry::Counters;
 
-/// How long the list may take. A review goes on without it then.
+/// How long the list may take. The review continues without a late one.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// How many NodeClaims are on a page.
 const PAGE: u32 = 500;
 
-/// The most NodeClaims of a pool that are listed: what is said of more is not exact.
+/// The most NodeClaims of a pool that are listed. Messages about larger pools are not exact.
 const MOST: usize = 5_000;
 
 type ClaimObject = Object<Metadata<Texts, Texts>, IgnoredAny, IgnoredAny>;

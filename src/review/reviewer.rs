@@ -20,11 +20,11 @@ use crate::serving::admission::{About, Answer, Malformed, answer, inquiry, takes
 /// How much memory the objects of one review may take. The largest NodePools in use take a hundredth of it.
 const MEMORY: usize = 24 * 1024 * 1024;
 
-/// What poolgate is asked to do.
+/// The kind of review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// Complete the object, and deny at once what would be denied later. Between the two endpoints the API server checks the
-    /// CRD's schema, and without this the user would see only its shorter list.
+    /// Complete the object, and deny immediately whatever /validate would deny. Between the two endpoints the API
+    /// server checks the CRD's schema, and the user would otherwise see only its shorter list.
     Mutate,
     /// Review the object as it is about to be stored.
     Validate,

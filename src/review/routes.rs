@@ -11,7 +11,7 @@ use crate::review::{Endpoint, Reviewer};
 use crate::serving::registration::DELETIONS;
 use crate::serving::webhook::{Intake, Route};
 
-/// What a wrong path is told.
+/// The paths that a 404 names.
 pub const PATHS: &str = "/mutate, /validate or /validate/delete";
 
 /// Answers reviews of NodePools.

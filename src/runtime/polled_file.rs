@@ -21,7 +21,7 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
-/// How many reads may go on at the same time. Those of a volume that hangs never end, and each has a thread.
+/// The most simultaneous reads. Reads of a hanging volume never end, and each has a thread.
 static READS: Semaphore = Semaphore::const_new(16);
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.

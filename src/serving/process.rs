@@ -23,7 +23,7 @@ pub struct Process {
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the reconciler's task, without which its process is not alive. Nothing else beats.
+    /// The heartbeat of the reconciler's task. No other task has one.
     pub heartbeat: Heartbeat,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,

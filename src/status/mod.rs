@@ -1,5 +1,5 @@
-//! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
-//! NodePools. `poolgate rollout` reads the same, again and again.
+//! `poolgate status`: which webhooks are registered, whether they answer (with `--probe`), and the state of the
+//! NodePools. `poolgate rollout` reads the same repeatedly.
 
 mod declared;
 mod deployments;
@@ -101,7 +101,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                     show(args, || json::from_whys(&whys), |width| whys.text(width))?;
                     exit_code(&[], &whys.unread)
                 }
-                // The next look may find what this one did not.
+                // The next look may succeed.
                 Err(error) if args.watch.is_some() => {
                     terminal::remark(&terminal::clean(&format!("error: {error:#}")));
                     UNREAD.into()

@@ -28,10 +28,10 @@ pub struct PoolReport {
     pub node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
     pub held_nodes: Option<usize>,
-    /// What the gate would decide on a creation, if it was asked and that is known.
+    /// The gate's decision on one more creation, if it was probed.
     pub next: Option<String>,
     pub denied: Option<DenialReport>,
-    /// What is waiting and why, and other notes, a sentence each.
+    /// Notes on waiting nodes and their causes, a sentence or two each.
     pub notes: Vec<String>,
     /// What is wrong.
     #[serde(skip)]
@@ -291,7 +291,7 @@ impl<'f> PoolFacts<'f> {
         })
     }
 
-    /// What the gate would decide on a creation. Why that is not known, the report says elsewhere.
+    /// The gate's decision on one more creation. The report says elsewhere why it is unknown.
     fn next(&self) -> Option<String> {
         let asked = self.facts.asked_of_claims.get(self.name())?;
         let Asked { reports, error } = asked.as_ref().ok()?;

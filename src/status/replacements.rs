@@ -1,4 +1,4 @@
-//! Which nodes of a pool at or above its limit wait for what, and what to type.
+//! The nodes of a pool at or above its limit that wait, and the commands that help.
 
 use jiff::Timestamp;
 use poolgate_core::api::{AT_LIMIT_ANNOTATION, AtLimit, OVER_LIMIT_ANNOTATION, OverLimit};
@@ -12,7 +12,7 @@ use super::pools::PoolFacts;
 const MOST_NAMES: usize = 5;
 
 impl PoolFacts<'_> {
-    /// What is under way, and what waits: a sentence or two each.
+    /// Replacements in progress and waiting, a sentence or two each.
     pub fn replacements(&self) -> Vec<String> {
         let ledger = self.known.ledger.as_ref();
         let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement.as_ref()?)));
@@ -29,7 +29,7 @@ impl PoolFacts<'_> {
             .collect()
     }
 
-    /// That there are more nodes than the limit allows, and what to type.
+    /// The excess over the limit, and the commands that help.
     pub fn above(&self) -> Option<String> {
         let limit = self.known.pool.limit?;
         let excess = self.known.excess().filter(|&excess| excess > 0)?;
@@ -54,7 +54,7 @@ impl PoolFacts<'_> {
         Some(format!("{above}{then}. To raise the limit: {keep}{delete}"))
     }
 
-    /// That nothing more is replaced, and what ends that.
+    /// The stop of replacements, and its end.
     pub fn stop(&self) -> Option<String> {
         let Stopped { at, .. } = self.known.ledger.as_ref()?.stopped?;
         let since = Timestamp::from_second(at).ok();
@@ -143,7 +143,7 @@ impl PoolFacts<'_> {
         ))
     }
 
-    /// What becomes of nodes that wait for repair, and what to type.
+    /// The outlook of nodes that wait for repair, and the commands that help.
     fn ways_on(&self) -> String {
         let with_room = self.known.with_room().filter(|_| self.known.pool.is_hard());
         let Some(with_room) = with_room else {

@@ -24,14 +24,14 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub struct Report {
     pub now: Timestamp,
     pub namespace: String,
-    /// Whether the webhooks were asked.
+    /// Whether the webhooks were called.
     pub probed: bool,
     pub webhooks: Option<Vec<WebhookReport>>,
     pub deployments: Option<Vec<DeploymentReport>>,
     pub policy: PolicyReport,
     pub reconciler: Read<Option<Reconciler>>,
     pub pools: Option<Vec<PoolReport>>,
-    /// What is not wrong, and easily overlooked, a sentence each.
+    /// Notes on details that are easily overlooked, a sentence each.
     pub notes: Vec<String>,
     /// What is wrong, a sentence each.
     pub problems: Vec<String>,
@@ -59,9 +59,9 @@ pub enum Answers {
     Yes,
     /// The API server got none.
     No(String),
-    /// It was asked, and what came back does not tell.
+    /// It was called, but the result is unclear.
     Unknown(String),
-    /// It was not asked, and why.
+    /// It was not called, and why.
     Unasked(&'static str),
 }
 
@@ -109,7 +109,7 @@ impl Report {
             notes: Vec::new(),
             unread: unread(facts),
         };
-        // What is not running is the cause of most of the rest.
+        // Stopped Deployments cause most other problems.
         if let Some(found) = &report.deployments {
             report.problems.extend(deployments::problems(facts, found));
         }
@@ -298,8 +298,8 @@ fn unread(facts: &Facts) -> Vec<String> {
     unread
 }
 
-/// Why dry runs say nothing about webhooks, each reason once: most often a right is missing, and then for all of them. That
-/// a webhook of poolgate does not answer is a problem of that webhook.
+/// Why dry runs say nothing about webhooks, each reason once. Usually a right is missing, for all of them. A failed
+/// call of a poolgate webhook is a problem of that webhook instead.
 fn unanswered_probes(facts: &Facts) -> BTreeSet<String> {
     let of_pools = facts.asked.iter().map(|asked| ("a NodePool", asked));
     let of_claims = facts.asked_of_claims.values().map(|asked| ("a NodeClaim", asked));

@@ -37,7 +37,7 @@ const POOLS: [&str; 7] = [
 /// Only the gate says this.
 const NEXT: [&str; 1] = ["NEXT CLAIM"];
 
-/// The report as text, whose lines have this many columns. A table is as wide as its words: what may be long is a line
+/// The report as text, whose lines have this many columns. A table is as wide as its words, so long texts are lines
 /// below it.
 pub fn render(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);

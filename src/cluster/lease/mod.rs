@@ -143,7 +143,7 @@ impl Candidate {
         }
     }
 
-    /// Whether no other replica can believe that it has it.
+    /// Whether no other replica can believe that it holds the Lease.
     fn is_free(&self) -> bool {
         let Some(seen) = &self.seen else {
             return true;
@@ -285,7 +285,8 @@ fn longest_silence(spec: &LeaseSpec) -> Duration {
     duration(spec).unwrap_or(LONGEST)
 }
 
-/// The duration within which its holder renews it. No reconciler writes one beyond these bounds, but a Lease may contain any.
+/// The duration within which the holder renews the Lease. Reconcilers stay within these bounds, but a Lease may
+/// contain any value.
 pub fn duration(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
     Some(Duration::from_secs(seconds).clamp(SHORTEST, LONGEST))

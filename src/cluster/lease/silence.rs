@@ -12,7 +12,7 @@ use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
 
-/// What is waited beyond the time in which a holder is alive.
+/// The extra wait after a holder should have renewed.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// How long a read may take.

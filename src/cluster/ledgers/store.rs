@@ -1,8 +1,9 @@
 //! The ledgers in the API server: nothing else writes them. The gate writes reservations, the reconciler what it
 //! terminates and replaces, each over the version that it has read.
 //!
-//! A missing ledger is a closed one: it has no identity by which anything could be decided, and no change makes it anew.
-//! [`LedgerStore::store_missing`] and the gate's decisions store a closed one in its place, if its pool has NodeClaims.
+//! A missing ledger counts as closed. It has no identity to decide by, and no change recreates it.
+//! [`LedgerStore::store_missing`] and the gate's decisions store a closed one in its place, if its pool has
+//! NodeClaims.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub struct LedgerStore {
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// Somebody else has written it, or it is gone: read it again.
+    /// Another writer changed it, or it is gone: read it again.
     #[error("another replica changed the ledger")]
     Conflict,
     /// It exists, and this release neither reads nor replaces it.
@@ -38,7 +39,7 @@ pub enum LedgerError {
     /// A victim has a UID that a ledger cannot store.
     #[error(transparent)]
     Uid(#[from] UnusableUid),
-    /// The API server does not do it. It may have been written.
+    /// The call failed. The ledger may have been written all the same.
     #[error(transparent)]
     Api(#[from] ApiError),
 }
@@ -96,7 +97,7 @@ impl LedgerStore {
         Ok(())
     }
 
-    /// Writes what the ledger says of replacements. That must still be as `expected`.
+    /// Writes the ledger's replacements, which must still be as `expected`.
     pub async fn set_replacement(
         &self,
         owner: (&str, &str),
@@ -134,7 +135,7 @@ impl LedgerStore {
         self.change(owner, expected, is_as_expected, change, by).await
     }
 
-    /// Changes the ledger that is `expected`. A missing one is not made anew: what it held is lost.
+    /// Changes the ledger that is `expected`. A missing one is not recreated, because its content is lost.
     async fn change(
         &self,
         (name, uid): (&str, &str),

@@ -120,8 +120,8 @@ impl Spec {
         }
     }
 
-    /// The requests of all containers together, as the scheduler computes them: sidecars run beside the rest, init
-    /// containers one by one beside the sidecars that were started before them.
+    /// The requests of all containers together, as the scheduler computes them: sidecars run with everything else,
+    /// init containers one by one with the sidecars started before them.
     fn requests(&self, names: &mut Interned<str>) -> Resources {
         let mut sidecars = Resources::default();
         let mut starting = Resources::default();

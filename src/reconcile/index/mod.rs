@@ -28,7 +28,7 @@ use crate::cluster::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, S
 
 pub use snapshot::{Applied, ReadClaim, Snapshot};
 
-/// How many objects of each kind are kept.
+/// The most objects of each kind that are kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IndexBounds {
     pub pools: usize,

@@ -1,4 +1,4 @@
-//! A state that lasts is logged once: when it begins, and when it becomes another one.
+//! A lasting state is logged once: when it begins, and when it changes.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;

@@ -34,7 +34,7 @@ impl Counters {
     }
 }
 
-/// What must never happen, and was seen all the same: a defect, or a fault that the design does not cover.
+/// Violated invariants: a bug, or a fault that the design does not cover.
 #[derive(Debug, Clone, Default)]
 pub struct Invariants {
     violations: Counters,

@@ -37,8 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// resets them.
 const REST: Duration = Duration::from_millis(50);
 
-/// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
-/// about 400 bytes.
+/// The size of a request's headers, and of each chunk of a body. The API server's headers have about 400 bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
@@ -64,11 +63,11 @@ pub struct Server {
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub router: Router,
-    /// How many connections may be open at once. One address may have half of them.
+    /// How many connections may be open simultaneously. One address may have half of them.
     pub max_connections: usize,
     /// How long a client may take to send the head of its next request: hyper counts the time that a connection idles.
     pub idle: Duration,
-    /// How long a connected client may still begin a request after the server was asked to stop.
+    /// How long a connected client may still begin a request after the stop signal.
     pub grace: Duration,
     /// Whether clients should look for another server.
     pub readiness: Arc<Readiness>,

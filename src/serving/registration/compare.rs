@@ -12,7 +12,7 @@ use crate::serving::certs::{read_certificates, verify};
 pub enum Serves {
     /// Reviews of NodePools.
     Reviews,
-    /// The gate's questions.
+    /// Reviews of NodeClaims.
     Gate,
 }
 

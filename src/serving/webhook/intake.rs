@@ -1,4 +1,4 @@
-//! What happens to every request of a webhook, whatever it asks.
+//! The common handling of every request of a webhook.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::serving::http::Peer;
 /// The media type of a review.
 const JSON: &str = "application/json";
 
-/// The largest body that is reviewed where it was read, beside others: a larger one takes long.
+/// The largest body that is reviewed where it was read. A larger one takes long.
 const LIGHT_BYTES: usize = 1024 * 1024;
 
 /// The most memory that its objects may take.
 const LIGHT_MEMORY: usize = 4 * 1024 * 1024;
 
-/// Takes requests in: what all of them go through, whatever they ask.
+/// The request intake, common to all paths.
 #[derive(Debug)]
 pub struct Intake {
     /// The paths that are served, in words.

@@ -85,7 +85,7 @@ impl<'a> WebhookServer<'a> {
         self.args.can_be_registered().then_some(registration)
     }
 
-    /// What takes its requests in. A wrong path is told to use `paths`.
+    /// The request intake. 404s list `paths`.
     pub fn intake(&mut self, paths: &'static str) -> Intake {
         Intake::new(paths, &mut self.process.registry)
     }

@@ -20,10 +20,10 @@ use crate::runtime::flags;
 use pools::{Rollouts, Subject};
 use words::RolloutReport;
 
-/// How often to look: as often as Karpenter looks what to disrupt.
+/// How often to look: as often as Karpenter looks for nodes to disrupt.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
-/// For how long an API server may not answer while a rollout is followed.
+/// How long the API server may be down while a rollout is followed.
 const OUTAGE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The flags of `rollout`.

@@ -19,7 +19,7 @@ use crate::status::look::Look;
 use crate::status::pools::{NodesByName, PoolFacts};
 use crate::status::why::{Keeps, More, Why, Whys};
 
-/// What is asked about: a NodePool, or all that use a node class.
+/// The subject of a rollout: a NodePool, or all that use a node class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     Pool(String),
@@ -67,7 +67,7 @@ struct Judged<'f> {
 }
 
 impl Rollouts {
-    /// Finds the pools that are asked about.
+    /// Finds the requested pools.
     pub async fn begin(
         look: &Look<'_>,
         subjects: &[Subject],

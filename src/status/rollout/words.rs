@@ -61,7 +61,7 @@ impl RolloutReport {
         }
     }
 
-    /// Whether another one says more than that it is later.
+    /// Whether another report differs in more than its time.
     pub fn differs(&self, other: &Self) -> bool {
         self.node_pools != other.node_pools || self.unread != other.unread
     }

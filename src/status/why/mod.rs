@@ -16,7 +16,7 @@ use crate::cluster::objects::NODES;
 pub use look::More;
 pub use report::{Keeps, Why, Whys};
 
-/// Which nodes are asked about.
+/// The requested nodes.
 #[derive(Debug, Clone, Copy)]
 pub enum Question<'a> {
     /// The one of this name, or of the NodeClaim of this name.
@@ -55,7 +55,7 @@ impl Question<'_> {
         Ok(whys)
     }
 
-    /// The NodeClaims that are asked about.
+    /// The requested NodeClaims.
     fn claims(self, facts: &Facts) -> anyhow::Result<Vec<&KnownClaim>> {
         let all = match &facts.claims {
             Ok(claims) => claims.iter(),
