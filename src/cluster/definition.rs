@@ -110,7 +110,7 @@ impl DefinitionFollower {
             source,
             definition,
             keeps_node_limit_mode,
-            "using the rules of this Karpenter"
+            "using the rules of this Karpenter release"
         );
         if now.source() == ReleaseSource::Definition
             && let Some(caution) = now.caution()

@@ -73,7 +73,7 @@ impl PoolLimit {
         Self {
             uid,
             limit,
-            unknown: unknown.map(|place| format!("{place} is no number of nodes").into()),
+            unknown: unknown.map(|place| format!("{place} is not a number of nodes").into()),
         }
     }
 }

@@ -86,7 +86,7 @@ impl PoolFacts<'_> {
             Some((details, Some(since))) => {
                 let bound = details.deadline.map_or_else(
                     || "its drain has no deadline yet".to_owned(),
-                    |end| format!("its machine is terminated by {end:.0}"),
+                    |end| format!("its machine is terminated no later than {end:.0}"),
                 );
                 format!("{subject}. It has been terminating since {since:.0}, and {bound}")
             }

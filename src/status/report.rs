@@ -194,7 +194,7 @@ impl WebhookReport {
     fn problems(&self, now: Timestamp) -> Vec<String> {
         let mut problems = Vec::new();
         if let Answers::No(why) = &self.answers {
-            problems.push(format!("{}: call failed: {why}", self.name));
+            problems.push(format!("{}: no response: {why}", self.name));
         }
         for (what, ends) in [
             ("the CA in caBundle", self.authority_ends),

@@ -206,10 +206,8 @@ fn policy(policy: &PolicyReport, probed: bool) -> String {
             sha256: Some(sha256),
             enforcement,
         }) => {
-            let enforcement = enforcement.map_or_else(
-                || "cannot be used".to_owned(),
-                |word| format!("enforcement {word}"),
-            );
+            let enforcement =
+                enforcement.map_or_else(|| "unusable".to_owned(), |word| format!("enforcement {word}"));
             (
                 format!("sha256 {}, {enforcement}", short(sha256)),
                 Some(sha256.as_str()),

@@ -208,10 +208,11 @@ mod tests {
             rejected(&(pem.clone() + &other.pem()), &key).starts_with("it must have exactly one certificate")
         );
         assert!(rejected(&pem, "").starts_with("the key cannot be read"));
-        assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
+        assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not match"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
         assert!(
-            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("not that of a CA")
+            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem())
+                .contains("not a CA certificate")
         );
     }
 }

@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(current.lacks_at(at(holds)), None);
         }
         let early = current.lacks_at(at(begin - 5));
-        assert_eq!(early.as_deref(), Some("the certificate is valid only in 5 s"));
+        assert_eq!(early.as_deref(), Some("the certificate becomes valid in 5 s"));
         let late = current.lacks_at(at(end + 7));
         assert_eq!(late.as_deref(), Some("the certificate expired 7 s ago"));
     }

@@ -212,7 +212,7 @@ fn unasked(rules: &[Rule], resource: &str, operations: &[&str]) -> Option<String
     };
     let unasked = operations.iter().copied().filter(|operation| !covers(operation));
     let unasked: Vec<&str> = unasked.collect();
-    (!unasked.is_empty()).then(|| format!("its rules leave out {} of {resource}", unasked.join(" and ")))
+    (!unasked.is_empty()).then(|| format!("its rules omit {} of {resource}", unasked.join(" and ")))
 }
 
 #[cfg(test)]

@@ -31,14 +31,15 @@ impl FromStr for Subject {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, name) = text.split_once('/').filter(|(_, name)| !name.is_empty()).ok_or(
-            "write nodepool/NAME, or the kind of a node class and its name, such as ec2nodeclass/NAME",
-        )?;
+        let (kind, name) = text
+            .split_once('/')
+            .filter(|(_, name)| !name.is_empty())
+            .ok_or("write nodepool/NAME or a node class with its name, such as ec2nodeclass/NAME")?;
         let kind = kind.to_ascii_lowercase();
         match kind.as_str() {
             "nodepool" | "nodepools" => Ok(Self::Pool(name.to_owned())),
             _ if kind.ends_with("nodeclass") => Ok(Self::Class(kind, name.to_owned())),
-            _ => Err("the kind must be nodepool, or that of a node class, such as ec2nodeclass"),
+            _ => Err("the kind must be nodepool or a node class, such as ec2nodeclass"),
         }
     }
 }

@@ -71,7 +71,7 @@ fn flags_are_read_from_variables_too() {
         &[("POOLGATE_SELF_SIGNED", "true"), ("POOLGATE_TLS_KEY", "a.key")],
     );
     assert_eq!(code, Some(2));
-    assert!(said.contains("give either"), "{said}");
+    assert!(said.contains("cannot be combined"), "{said}");
     let (code, said) = serve(&["--self-signed"], &[("POOLGATE_LISTEN", "nowhere")]);
     assert_eq!(code, Some(2));
     assert!(said.contains("write a port"), "{said}");

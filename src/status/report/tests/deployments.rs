@@ -14,7 +14,7 @@ fn a_deployment_without_a_ready_pod_is_wrong_and_its_pods_are_counted() {
     assert_eq!(
         report.problems,
         [
-            "Deployment poolgate: 0 of 2 pods are ready, so no NodePool is checked: kubectl get pods --namespace=gates"
+            "Deployment poolgate: 0 of 2 pods are ready, so no NodePool is checked. See: kubectl get pods --namespace=gates"
         ]
     );
     let text = table::render(&report, WIDE);

@@ -77,7 +77,7 @@ fn the_step_of_a_replacement_is_said() {
     );
     expect(
         &deleted(&json!({"karpenter.sh/nodeclaim-termination-timestamp": "2026-11-23T12:10:00Z"})),
-        &format!("{away} its machine is terminated by 2026-11-23T12:10:00Z"),
+        &format!("{away} its machine is terminated no later than 2026-11-23T12:10:00Z"),
     );
 
     let mut gone = Facts {

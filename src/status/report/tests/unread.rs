@@ -134,11 +134,11 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
     let unknown: [(Read<Option<String>>, &str); 2] = [
         (
             Err(FORBIDDEN.into()),
-            "Policy      not read; in force is built-in\n",
+            "Policy      not read; a server uses built-in\n",
         ),
         (
             Ok(Some("kind: Policy".into())),
-            ", cannot be used; in force is built-in\n",
+            ", unusable; a server uses built-in\n",
         ),
     ];
     for (policy, line) in unknown {

@@ -138,7 +138,7 @@ fn a_strict_gate_takes_nothing_that_it_cannot_read_for_no_limit() {
     for (pool, expected) in [
         (
             "unread-words",
-            "its annotation poolgate.dev/node-limit is no number of nodes",
+            "its annotation poolgate.dev/node-limit is not a number of nodes",
         ),
         ("unread-nobody", "the NodePool does not exist"),
     ] {
