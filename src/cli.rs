@@ -1,4 +1,4 @@
-//! The command line: which commands there are. What a command takes and does is in its own module.
+//! The commands of the command line. The flags and the work of a command are in its own module.
 
 mod examples;
 

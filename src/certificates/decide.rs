@@ -14,8 +14,8 @@ use rustls::pki_types::CertificateDer;
 /// A certificate, compared by all of its bytes.
 pub type Certificate = CertificateDer<'static>;
 
-/// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is
-/// newer than what it depends on.
+/// The stored state, read in this order: dependents before their dependencies, so that nothing here is newer than its
+/// dependency.
 #[derive(Debug, Clone, Default)]
 pub struct StoredCertificates {
     /// The `caBundle` of each webhook.
@@ -67,7 +67,7 @@ pub struct Now {
     pub at: Instant,
 }
 
-/// What to do.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Make a CA and store it, with these as the CAs before it.
@@ -115,7 +115,7 @@ impl Since {
         let is_trusted = authority.is_some_and(|authority| seen.is_trusted(authority));
         self.trusted = self.trusted.filter(|_| is_trusted).or(is_trusted.then_some(at));
         let leaf = seen.leaf.as_ref().map(|leaf| leaf.certificate.clone());
-        // From now on there is a CA to trust, or another one that some webhook trusts.
+        // A CA to trust has appeared, or some webhook trusts another one.
         let is_alone = seen.present().iter().all(|present| Some(present) == authority);
         self.is_first &= leaf.is_none() && is_alone;
         keep(&mut self.leaf, leaf, at);

@@ -73,14 +73,14 @@ impl Names {
     }
 }
 
-/// What was read, in the order in which it was read.
+/// The objects, in the order of the reads.
 pub struct ReadObjects {
     pub configurations: Vec<(&'static str, WebhookConfiguration)>,
     pub leaf: Secret,
     pub authority: Secret,
 }
 
-/// What the stored objects mean.
+/// The meaning of the stored objects.
 pub struct Meaning {
     pub seen: StoredCertificates,
     /// The CA that signs.

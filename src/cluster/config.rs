@@ -91,7 +91,7 @@ impl UnusableKubeconfig {
     }
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug)]
 pub enum Found {
     /// A cluster.

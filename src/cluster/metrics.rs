@@ -73,7 +73,7 @@ impl ClusterMetrics {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A rule would deny so many more stored pools.
+    /// Changes the number of stored pools that a rule would deny.
     pub fn denied_pool(&self, rule: &'static str, more: i64) {
         self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
     }
@@ -88,7 +88,7 @@ impl ClusterMetrics {
         }
     }
 
-    /// Nothing is known of what is stored.
+    /// The stored pools are unknown.
     pub fn no_stored_pools(&self) {
         self.denied_pools.clear();
         self.limit_used.clear();

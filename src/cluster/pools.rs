@@ -27,7 +27,7 @@ const MOST_POOLS: usize = 10_000;
 /// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
 
-/// What is kept in place of a limit that is no word and no number, or too long to be kept.
+/// The placeholder of a limit that is neither a word nor a number, or too long to keep.
 const UNREADABLE: &str = "unreadable";
 
 /// The most labels of a NodePool that are kept, in bytes. Scaling a pool with more is not checked.

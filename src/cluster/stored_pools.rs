@@ -1,5 +1,5 @@
-//! What is shown of stored NodePools: which would be denied if they were created now, and how much of their limits is used.
-//! Each is reviewed when it changes.
+//! Metrics of stored NodePools: which would be denied on creation, and how much of their limits is used. Each is
+//! reviewed when it changes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -31,7 +31,7 @@ const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
 /// How many limits of a pool are shown.
 const MOST_LIMITS: usize = 16;
 
-/// What is shown of a pool.
+/// The metrics of a pool.
 #[derive(Debug, Default, PartialEq)]
 struct Reviewed {
     /// The rules that would deny it.
@@ -105,7 +105,7 @@ impl StoredPools {
         self.replace(name, Reviewed::default());
     }
 
-    /// What is new is shown before what was known goes, so that a number that stays is never missing.
+    /// New numbers are shown before old ones are removed, so that a lasting number is never missing.
     fn replace(&mut self, name: &str, next: Reviewed) {
         for rule in &next.denied_by {
             self.metrics.denied_pool(rule, 1);

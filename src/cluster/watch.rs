@@ -62,7 +62,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct Watch {
     /// Its name in logs and metrics.
     pub name: &'static str,
-    /// What poolgate does while it is down, for the log.
+    /// poolgate's behaviour while it is down, for the log.
     pub meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
     pub fields: Option<&'static str>,
@@ -102,7 +102,7 @@ enum Failure {
     Asked,
 }
 
-/// What the API server answers if a version is too old to continue from.
+/// The API server's answer if a version is too old to resume from.
 const GONE: u16 = 410;
 
 impl Failure {

@@ -24,7 +24,7 @@ use crate::cluster::pools::Pool;
 use crate::cluster::view::Pools;
 use crate::cluster::view::{CachedPool, ClusterView};
 
-/// What all decisions share.
+/// The state that all decisions share.
 pub struct GateContext {
     pub ledgers: Arc<Ledgers>,
     pub pools: Collection<Pool>,
@@ -38,7 +38,7 @@ pub struct GateContext {
     beside: Mutex<BTreeSet<Box<str>>>,
 }
 
-/// What a NodePool says of its node limit.
+/// The node limit that a NodePool declares.
 #[derive(Debug, Clone, Default)]
 pub struct PoolLimit {
     /// The pool's uid; `None` if there is no such pool.
@@ -62,7 +62,7 @@ impl PoolLimit {
         };
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        // What becomes of claims above the limit is not the gate's concern.
+        // The fate of claims above the limit is not decided here.
         let limit = NodeLimit::of(&view, OverLimit::default()).map(|limit| LimitInForce {
             nodes: limit.nodes,
             mode: limit.mode,
@@ -190,7 +190,7 @@ impl GateContext {
     }
 }
 
-/// What the gate shares with the rest of the process.
+/// The state that the gate shares with the rest of the process.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pub view: Arc<ClusterView>,

@@ -1,4 +1,4 @@
-//! What the gate decides, as an answer.
+//! The gate's decision, as an answer.
 
 use poolgate_core::nodelimit::ledger::Denial;
 

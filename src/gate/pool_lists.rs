@@ -28,7 +28,7 @@ pub struct ListedPools {
     pub span: ReadSpan,
 }
 
-/// What a LIST has found, and when the next one may begin; `None` while it runs.
+/// The result of a LIST, and the earliest time of the next one; `None` while it runs.
 type Ended = Option<(Result<Arc<ListedPools>, CallError>, Instant)>;
 
 /// Lists the NodePools.

@@ -1,4 +1,4 @@
-//! What a round reads from the API server, and how it reads it in time.
+//! The reads of a round from the API server, and their deadlines.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
 pub const MARGIN: Duration = Duration::from_millis(100);
 
-/// What was read in this round.
+/// The results of the reads of this round.
 pub struct Reads<'a> {
     context: &'a GateContext,
     /// The pool's name.

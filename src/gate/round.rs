@@ -92,7 +92,8 @@ impl<'a> Round<'a> {
                 Ok(None) => return,
                 Ok(Some(more)) => {
                     needs = more;
-                    // What is needed may be there already. Watches and other rounds get their turn between two steps.
+                    // The needed state may be there already. Watches and other rounds get their turn between two
+                    // steps.
                     yield_now().await;
                 }
                 Err(CallError::Conflict) => needs = LEDGER,
@@ -123,7 +124,7 @@ impl<'a> Round<'a> {
             return Ok(Some(LIMIT));
         };
         let base = self.base();
-        // A ledger that is gone is made anew only for the pool that there is now.
+        // A deleted ledger is recreated only for the pool that exists now.
         if read.is_none() && (base.is_none() || !self.waiters.is_empty()) {
             return Ok(Some(LIMIT));
         }
@@ -286,7 +287,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What must be read before anything else.
+    /// The reads that come before all others.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.shared.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(PoolLimit::of(&pool)));

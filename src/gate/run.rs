@@ -20,7 +20,7 @@ use crate::serving::cluster_watch::ClusterWatch;
 use crate::serving::registration::Serves;
 use crate::serving::webhook::{CertificateChoice, WebhookServer};
 
-/// What poolgate does while one of the watches is down.
+/// The gate's behaviour while one of the watches is down.
 const MEANWHILE: &str = "the gate reads from the API server for each decision";
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.

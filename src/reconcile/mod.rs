@@ -25,7 +25,7 @@ mod watched_state;
 pub use args::ReconcileArgs;
 pub use run::reconcile;
 
-// What the simulation enters by.
+// The entry points of the simulation.
 #[cfg(test)]
 pub use {
     metrics::ReconcileMetrics,

@@ -27,7 +27,7 @@ use crate::runtime::telemetry::LogOnce;
 /// The Lease of the leader: only its holder writes.
 pub const LEASE: &str = "poolgate-reconciler";
 
-/// What is reported while a watch is down.
+/// Reported while a watch is down.
 const MEANWHILE: &str = "poolgate uses the last known state and terminates nothing";
 
 /// Everything that it needs besides a client.

@@ -23,7 +23,7 @@ const NEXT_STEP: Duration = Duration::from_secs(1);
 /// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
-/// What the reconciliations of all pools share.
+/// The state that the reconciliations of all pools share.
 pub struct PoolReconciler {
     pub seen: WatchedState,
     pub writer: Writer,
@@ -39,7 +39,7 @@ pub struct PoolReconciler {
     pub lists_drifted: tokio::sync::Mutex<()>,
 }
 
-/// What is remembered of a pool from one reconciliation to the next.
+/// The memory of a pool from one reconciliation to the next.
 #[derive(Debug, Default)]
 pub struct PoolMemory {
     plan: Memory,
@@ -113,7 +113,7 @@ impl PoolReconciler {
         }
     }
 
-    /// What a plan for the pool is made from.
+    /// The input of a plan for the pool.
     pub fn state<'s>(&self, snapshot: &'s Snapshot) -> PoolState<'s> {
         // An unreadable policy might forbid terminations that the built-in one allows.
         let is_known = !self.policy.load().is_stand_in;

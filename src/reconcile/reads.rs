@@ -23,7 +23,7 @@ const LONG_LIST: Duration = Duration::from_secs(1);
 /// How often everything is read for one deletion, at most.
 pub const MOST_READS: usize = 3;
 
-/// What was read of the claim to delete, and when.
+/// The state of the claim to delete, and the times of the reads.
 pub struct Read {
     pub claim: Applied,
     /// From when its age counts.
@@ -38,8 +38,8 @@ impl Read {
 }
 
 impl PoolReconciler {
-    /// Reads pool, ledger and claims as they are stored now, and of one claim its node and pods too. `None` if it is too early
-    /// to decide: a watch lags, and what it shows next is planned anew.
+    /// Reads pool, ledger and claims as they are stored now, and of one claim its node and pods too. `None` if it is
+    /// too early to decide: a watch lags, and its next change leads to a new plan.
     pub async fn read_again(
         &self,
         snapshot: &mut Snapshot,

@@ -1,5 +1,4 @@
-//! What this account may do to NodeClaims. The manifests give each right by a choice of its own, so a cluster may
-//! lack any of them.
+//! This account's rights on NodeClaims. The manifests grant each right separately, so a cluster may lack any of them.
 
 use std::future::pending;
 use std::time::Duration;
@@ -104,7 +103,7 @@ async fn may(client: &Client, verb: &str) -> Result<bool, ApiError> {
     Ok(answer.status.allowed)
 }
 
-/// Says what is granted now and was not before, and what is no longer granted.
+/// Logs granted and withdrawn rights.
 fn log_changes(before: Rights, now: Rights) {
     for (verb, before, now, otherwise) in [
         (

@@ -34,7 +34,7 @@ impl PoolReconciler {
         }
         let stored = self.writer.call(|by| self.ledgers.state(&pool.name, by)).await?;
         if stored.identity.is_some() {
-            // The watch lags: what it shows next is planned anew.
+            // The watch lags. Its next change leads to a new plan.
             return Ok(());
         }
         let has_claims = !self.writer.list_claims(&pool.name).await?.is_empty();

@@ -43,7 +43,7 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What happens while the policy file cannot be used.
+    /// The behaviour while the policy file is unusable.
     pub fn if_unusable(&self) -> IfUnusable {
         if self.policy_required {
             IfUnusable::Fail

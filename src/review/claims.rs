@@ -36,7 +36,7 @@ pub struct ClaimLister {
 }
 
 impl ClaimLister {
-    /// With this client. What is not known of a change is counted there.
+    /// With this client. Unknown effects of a change are counted there.
     pub fn new(client: Client, doubts: Counters) -> Self {
         Self {
             claims: Arc::new(Collection::new(client, NODE_CLAIMS)),

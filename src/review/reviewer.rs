@@ -1,4 +1,4 @@
-//! What a review of a NodePool is answered with.
+//! The answer to a review of a NodePool.
 //!
 //! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
 
@@ -50,7 +50,7 @@ pub enum MutateVerdict {
     Off,
 }
 
-/// What requests are reviewed with.
+/// The basis of reviews.
 pub struct Reviewer {
     policy: PolicyInForce,
     view: Arc<ClusterView>,
@@ -177,7 +177,7 @@ impl Reviewer {
     }
 }
 
-/// What a request wants stored that is reviewed: nothing of a subresource. A NodeClaim is only validated.
+/// The object of a request that is reviewed; none for a subresource. A NodeClaim is only validated.
 fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subject> {
     let subject = subject(request).filter(|_| request.operation.stores())?;
     let is_claim = matches!(subject, Subject::NodeClaim(_));

@@ -26,7 +26,7 @@ static READS: Semaphore = Semaphore::const_new(16);
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.
 pub trait Load {
-    /// What the files contain.
+    /// The content of the files.
     type Contents: PartialEq + Send + Sync;
     /// Why they cannot be used.
     type Error: Display + Send;
@@ -37,7 +37,7 @@ pub trait Load {
     /// Puts the contents in force, if they can be used.
     fn load(&mut self, contents: &Self::Contents) -> Result<(), Self::Error>;
 
-    /// They cannot be used: what was loaded before stays in force.
+    /// They are unusable, and the previous contents stay in force.
     fn rejected(&self, error: &Self::Error);
 
     /// The files have the contents again that are in force.
@@ -49,7 +49,7 @@ pub trait Load {
     }
 }
 
-/// What is loaded, and what was last seen of its files.
+/// The loaded content, and the last seen state of its files.
 #[derive(Debug)]
 pub struct Polled<L: Load> {
     loaded: L,

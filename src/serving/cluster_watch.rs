@@ -1,4 +1,4 @@
-//! What `serve` and `gate` watch: which Karpenter is installed, NodePools, and their own registration.
+//! The watches of `serve` and `gate`: the installed Karpenter, NodePools, and their own registration.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::serving::registration::Registration;
 #[derive(Debug)]
 pub struct ClusterWatch {
     view: Arc<ClusterView>,
-    /// What stored NodePools are reviewed with, if they are.
+    /// The basis of the review of stored NodePools, if they are reviewed.
     policy: Option<PolicyInForce>,
     metrics: ClusterMetrics,
     release_line: StatusLine,
@@ -124,5 +124,5 @@ impl ClusterWatch {
 /// The name of the first watch in logs and metrics.
 const DEFINITION: &str = "definition";
 
-/// What poolgate does while the definition is not read.
+/// poolgate's behaviour while the definition is unread.
 const UNREAD: &str = "NodePools are checked for the last known Karpenter release, or else the newest";

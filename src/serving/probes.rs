@@ -36,7 +36,7 @@ pub struct ProbeArgs {
     pub probe_listen: ListenAddr,
 }
 
-/// What the answers are made from.
+/// The basis of the answers.
 pub struct Probes {
     /// Whether the process is ready.
     pub readiness: Arc<Readiness>,

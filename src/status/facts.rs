@@ -19,7 +19,7 @@ use crate::cluster::objects::{
 };
 use crate::cluster::webhooks::Webhook;
 
-/// What was read, or why it was not.
+/// A value that was read, or why it was not.
 pub type Read<T> = Result<T, String>;
 
 /// A NodeClaim of a pool.

@@ -93,7 +93,7 @@ impl PoolFacts<'_> {
         }
     }
 
-    /// What comes after the replaced node.
+    /// The next step after the replaced node.
     fn awaited(&self, replacement: &Replacement) -> String {
         let is_newer = |claim: &&ClaimState<'_>| claim.created.as_second() > replacement.newest;
         match self.claims().filter(is_newer).min_by_key(|claim| claim.created) {

@@ -33,7 +33,7 @@ pub struct Report {
     pub pools: Option<Vec<PoolReport>>,
     /// Notes on details that are easily overlooked, a sentence each.
     pub notes: Vec<String>,
-    /// What is wrong, a sentence each.
+    /// The problems, a sentence each.
     pub problems: Vec<String>,
     /// What could not be read, and why.
     pub unread: Vec<String>,

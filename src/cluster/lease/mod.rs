@@ -253,7 +253,7 @@ pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<Strin
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 
-/// What was seen last of a Lease.
+/// The last seen state of a Lease.
 #[derive(Debug)]
 struct Sighting {
     spec: LeaseSpec,

@@ -9,7 +9,7 @@ use crate::runtime::telemetry::{Counters, Label, Registry};
 /// The label that names a pool.
 type OfPool = [Label<Box<str>>; 1];
 
-/// What is in ledgers, and what was written into them.
+/// The content of ledgers, and the writes to them.
 #[derive(Debug, Clone, Default)]
 pub struct LedgerMetrics {
     pub writes: Counters,

@@ -1,4 +1,4 @@
-//! What a ledger looks like as a ConfigMap.
+//! A ledger as a ConfigMap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

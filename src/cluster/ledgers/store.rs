@@ -78,7 +78,7 @@ impl LedgerStore {
         )?)
     }
 
-    /// What a plan needs of the ledger of a pool as it is now.
+    /// The current ledger of a pool, as far as a plan needs it.
     pub async fn state(&self, pool: &str, by: Deadline) -> Result<LedgerState, LedgerError> {
         let stored = self.read(pool, by).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored)))
@@ -163,7 +163,7 @@ pub fn read_ledger(config_map: &ConfigMap) -> Result<(Box<str>, LedgerState), Br
     Ok((stored.pool, known))
 }
 
-/// What a plan needs of a ledger.
+/// The part of a ledger that a plan needs.
 pub fn state(stored: &StoredLedger) -> LedgerState {
     let ledger = &*stored.ledger;
     let text = |uid: &Uid| Arc::from(uid.as_str());
@@ -187,8 +187,8 @@ pub fn state(stored: &StoredLedger) -> LedgerState {
     }
 }
 
-/// What a failed write means. If a new ledger cannot be created (404), its namespace is missing. If an old one cannot be
-/// replaced (404), it was deleted.
+/// The meaning of a failed write. If a new ledger cannot be created (404), its namespace is missing. If an old one
+/// cannot be replaced (404), it was deleted.
 fn failed(error: ApiError, replaces: bool) -> LedgerError {
     if error.is_conflict() || (replaces && error.is_not_found()) {
         LedgerError::Conflict

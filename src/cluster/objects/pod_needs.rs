@@ -1,4 +1,4 @@
-//! What a pod needs from a node, read from its spec.
+//! The requirements of a pod on its node, read from its spec.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ impl Spec {
         self.priority
     }
 
-    /// What the pod needs from a node.
+    /// The requirements of the pod on its node.
     pub fn needs(&self, names: &mut Interned<str>) -> Needs {
         Needs {
             requests: self.requests(names),

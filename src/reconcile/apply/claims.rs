@@ -53,7 +53,7 @@ impl Writer {
             tracing::info!(nodeclaim = &*claim.name, %at, "would set the termination deadline");
             return Ok(());
         }
-        // What is being deleted stays so: the UID is enough.
+        // A deletion is never undone, so the UID is enough.
         let patch = json!({"metadata": {
             "uid": &*claim.uid,
             "annotations": {DEADLINE_ANNOTATION: format!("{at:.0}")},

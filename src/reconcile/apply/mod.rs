@@ -38,7 +38,7 @@ pub enum WriteError {
     /// Another replica leads, or may lead.
     #[error("this replica is not the leader")]
     NotLeading,
-    /// What a deletion depends on took too long to read.
+    /// The reads before a deletion took too long.
     #[error("the state read for a deletion is too old")]
     Outdated,
     /// The API server refused the call, or it failed.

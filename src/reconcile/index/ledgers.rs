@@ -1,5 +1,5 @@
-//! What the pools' ledgers say, in the index. An unreadable ledger counts as missing, so that nothing is terminated
-//! because of it.
+//! The pools' ledgers in the index. An unreadable ledger counts as missing, so that nothing is terminated because of
+//! it.
 
 use std::sync::Arc;
 

@@ -77,7 +77,7 @@ pub struct Index {
     pool_of_machine: Map<Key, Arc<str>>,
     /// The nodes, by name.
     nodes: Map<Arc<str>, SeenNode>,
-    /// What they share.
+    /// The values that they share.
     node_kinds: NodeKinds,
     /// The labels that are kept of them.
     kept_labels: BTreeSet<Box<str>>,
@@ -87,7 +87,7 @@ pub struct Index {
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
     placements: Map<Key, PodLocation>,
-    /// What pods share.
+    /// The values that pods share.
     pod_kinds: PodKinds,
     /// The pods on each node, by its name.
     pods_on: Map<Arc<str>, Vec<Arc<Pod>>>,
@@ -95,7 +95,7 @@ pub struct Index {
     pending: BTreeMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
-    /// What each pool's ledger says, by the pool's name.
+    /// The content of each pool's ledger, by the pool's name.
     ledgers: BTreeMap<Box<str>, KnownLedger>,
     /// The pools of readable ledgers, by the names of the objects.
     pool_of_ledger: BTreeMap<Box<str>, Box<str>>,

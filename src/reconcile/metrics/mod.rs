@@ -80,7 +80,7 @@ impl ReconcileMetrics {
         self.terminated.get_or_create(&labels).inc();
     }
 
-    /// What was read before a deletion was too old.
+    /// A read before a deletion was too old.
     pub fn outdated(&self) {
         self.outdated.inc();
     }

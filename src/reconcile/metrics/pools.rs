@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::runtime::telemetry::{Label, Registry};
 
-/// What Karpenter's own metric shows if nothing limits disruption.
+/// The value of Karpenter's own metric if nothing limits disruption.
 const UNLIMITED: i64 = 2_147_483_647;
 
 /// The modes that are shown.

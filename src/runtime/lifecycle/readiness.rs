@@ -82,7 +82,7 @@ impl StatusBoard {
 pub struct StatusLine(Arc<ArcSwap<String>>);
 
 impl StatusLine {
-    /// From now on this is the state.
+    /// Sets the state.
     pub fn set(&self, state: impl Into<String>) {
         self.0.store(Arc::new(state.into()));
     }

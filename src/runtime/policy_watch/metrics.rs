@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::runtime::polled_file::LoadMetrics;
 use crate::runtime::telemetry::{Label, Registry};
 
-/// What is known of the policy in force.
+/// The state of the policy in force.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyMetrics {
     info: Family<[Label<String>; 2], Gauge>,

@@ -38,7 +38,7 @@ impl PolicyInForce {
         self.loaded.load()
     }
 
-    /// Tells of each policy that is stored from now on.
+    /// Notifies of each policy stored from now on.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.stored.subscribe()
     }
@@ -63,12 +63,12 @@ impl From<Policy> for PolicyInForce {
     }
 }
 
-/// What a file means that cannot be used at the start.
+/// The behaviour if the file is unusable at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfUnusable {
-    /// That the process does not start.
+    /// The process does not start.
     Fail,
-    /// That the built-in policy is used instead, unless there is no file: a wrong path is a mistake on the command line.
+    /// The built-in policy is used instead, unless there is no file. A wrong path is a mistake on the command line.
     StandIn,
 }
 
@@ -83,7 +83,7 @@ pub struct PolicyFile {
     pub in_force: PolicyInForce,
     /// The name of the policy in force.
     name: String,
-    /// What `/readyz` says of it.
+    /// Its line in `/readyz`.
     line: StatusLine,
     metrics: PolicyMetrics,
 }

@@ -5,7 +5,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::runtime::telemetry::{Counters, Label, Registry};
 
-/// What all servers of the process count together.
+/// The counters of all servers of the process.
 #[derive(Debug, Clone, Default)]
 pub struct HttpMetrics {
     connections: Family<[Label; 1], Gauge>,

@@ -55,7 +55,7 @@ const LINGER: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// What is served on a socket.
+/// The server of a socket.
 pub struct Server {
     /// The name in metrics and logs.
     pub name: &'static str,
@@ -125,7 +125,7 @@ impl Serving {
         }
     }
 
-    /// What serves a connection that was accepted, if there is a place for it.
+    /// Serves an accepted connection, if there is a place for it.
     fn admit(
         self: &Arc<Self>,
         accepted: io::Result<(TcpStream, SocketAddr)>,

@@ -115,7 +115,7 @@ impl HandshakeError {
         }
     }
 
-    /// What was wrong with the client's certificate, if that was the reason: the label in metrics.
+    /// The problem of the client's certificate, if that was the reason: the label in metrics.
     pub fn denial(&self) -> Option<&'static str> {
         match self.tls()? {
             rustls::Error::NoCertificatesPresented => Some("no_certificate"),

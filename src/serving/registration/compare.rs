@@ -7,7 +7,7 @@ use rustls::{CertificateError, Error};
 use crate::cluster::webhooks::{Rule, Webhook};
 use crate::serving::certs::{read_certificates, verify};
 
-/// What a server answers.
+/// The reviews that a server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
     /// Reviews of NodePools.

@@ -180,7 +180,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// One line for each denial. What is allowed is logged only at the level debug.
+/// One line for each denial. Admissions are logged only at the level debug.
 fn log(route: &Route, summary: &Summary<'_>) {
     let Summary {
         verdict,

@@ -67,7 +67,7 @@ impl Rejection {
         ))
     }
 
-    /// What kind of mistake it is, in a word, and the status of its answer.
+    /// The kind of mistake, in a word, and the status of its answer.
     pub fn kind(&self) -> (&'static str, StatusCode) {
         match self {
             Self::Path { .. } => ("path", StatusCode::NOT_FOUND),

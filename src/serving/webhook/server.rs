@@ -69,7 +69,7 @@ impl<'a> WebhookServer<'a> {
         })
     }
 
-    /// What it reports about itself.
+    /// Its self report.
     pub fn about(&self, policy: Option<PolicyInForce>) -> About {
         About {
             policy,
