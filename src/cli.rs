@@ -71,7 +71,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Parses the arguments, the first of which is the name of the program.
+    /// Parses the arguments, which begin with the program's name.
     pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let [files, lookup] = FILE_GROUPS;
         let groups = [

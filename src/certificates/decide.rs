@@ -2,10 +2,10 @@
 //! elsewhere.
 //!
 //! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle
-//! first, beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
-//! leaves the bundles when every pod has had time to load the new leaf. The next step follows from what is stored,
-//! so a process that starts in the middle continues from there. Waits are measured by a monotonic clock, from when
-//! this process itself saw the state: a process that restarts waits again.
+//! first, next to the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
+//! leaves the bundles when every pod has had time to load the new leaf. The next step follows from what is stored, so
+//! a process that starts in the middle continues from there. Waits are measured by a monotonic clock, from when this
+//! process itself saw the state: a process that restarts waits again.
 
 use std::time::{Duration, Instant};
 

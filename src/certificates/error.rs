@@ -20,7 +20,7 @@ pub enum KeepError {
          was ahead created them, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,
-    /// Another writer undoes what was written, again and again. It is named, if that is known.
+    /// Another writer keeps undoing the writes. It is named if known.
     #[error(
         "{0} overwrites poolgate's changes. If it is cert-manager, remove the annotation cert-manager.io/inject-ca-from"
     )]

@@ -104,7 +104,7 @@ impl Keeper {
             Step::Rest => return Ok(self.interval),
             Step::ClockIsBehind => return Err(KeepError::ClockIsBehind),
         }
-        // Written all the same: the other writer may have stopped.
+        // Written anyway, because the other writer may have stopped.
         contested.map_or(Ok(Duration::ZERO), Err)
     }
 

@@ -30,7 +30,7 @@ impl Deadline {
         }
     }
 
-    /// An instant that others have set. Messages about it are all the same, so that each is logged once.
+    /// An instant set by others. Messages about it are identical, so that each is logged once.
     pub const fn at(at: Instant) -> Self {
         Self { at, limit: None }
     }

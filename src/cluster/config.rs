@@ -154,7 +154,7 @@ pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKube
         .try_fold(read(first)?, |merged, path| Ok(merged.merge(read(path)?)?))
 }
 
-/// The files that kubectl reads if none is given. kube's own list has those that do not exist, too.
+/// The files that kubectl reads by default. kube's own list also has missing ones.
 fn usual_files() -> Vec<PathBuf> {
     let named = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
     let paths = match named {
@@ -177,7 +177,7 @@ async fn config_of(route: ClusterFlags<'_>) -> Result<Config, UnusableKubeconfig
     Ok(config)
 }
 
-/// The CA file by which a context's API server is checked, unless the CA is in the kubeconfig itself.
+/// The CA file that verifies a context's API server, unless the kubeconfig contains the CA.
 fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<PathBuf> {
     let name = context.or(kubeconfig.current_context.as_deref())?;
     let mut contexts = kubeconfig.contexts.iter();
@@ -206,7 +206,7 @@ fn in_cluster() -> Found {
 fn with_deadlines(mut config: Config) -> Found {
     config.connect_timeout = Some(CONNECT);
     config.write_timeout = Some(WRITE);
-    // Watches try again by themselves, with their own pauses.
+    // Watches retry with their own back-off.
     config.default_retry = false;
     Found::Cluster(Box::new(config))
 }

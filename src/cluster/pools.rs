@@ -194,7 +194,7 @@ fn object(pool: &Pool) -> Option<Value> {
     if !annotations.is_empty() {
         metadata.insert("annotations".into(), annotations.into());
     }
-    // The verdict on a scale request depends on the policy, too: on its exemptions, and on the gates of the provider.
+    // The verdict on a scale request also depends on the policy: its exemptions and the provider's feature gates.
     if replicas.is_some() && are_few(labels) {
         metadata.insert("name".into(), (&*pool.metadata.name).into());
         metadata.extend(labels.is_object().then(|| ("labels".into(), labels.clone())));

@@ -163,7 +163,7 @@ mod tests {
         Client::new(never, "default")
     }
 
-    /// A connection that answers after so many seconds: with an empty list, named after it.
+    /// A connection that answers after this many seconds, with an empty list named after it.
     fn answering(name: &'static str, seconds: u64) -> Client {
         let list = service_fn(move |_: Request<Body>| async move {
             sleep(Duration::from_secs(seconds)).await;

@@ -176,8 +176,8 @@ fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<Tar
     (Arc::clone(&policy.load().policy), Arc::clone(&view.karpenter()))
 }
 
-/// Waits until the first exemption of a policy ends that had not ended then. The wall clock may be set meanwhile, so it is
-/// read now and then.
+/// Waits for the next end of an exemption of a policy. The wall clock may be set meanwhile, so it is read
+/// periodically.
 async fn exemption_ends(policy: &Policy, then: Timestamp) {
     let ends = policy.exemptions.iter().filter_map(Exemption::ends);
     let Some(next) = ends.filter(|ends| *ends > then).min() else {

@@ -40,8 +40,8 @@ const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 /// A watch that is closed sooner than this is not opened again immediately.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
-/// After a failure, the first watches are closed after so many seconds: two seconds before that, the API server says up to
-/// which version it has sent everything.
+/// After a failure, the first watches are closed after this many seconds. Two seconds earlier, the API server names
+/// the version up to which it has sent everything.
 const CATCH_UP_SECONDS: u32 = 5;
 
 /// How many of these watches there are before everything is listed.

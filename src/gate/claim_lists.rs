@@ -127,9 +127,8 @@ impl ClaimLists {
     }
 }
 
-/// Lists the claims of a pool as they are now: whole, or their metadata alone, which does not say which of them are being
-/// disrupted. Without a resourceVersion in the request the API server answers from a quorum; all pages are of the first
-/// one's version.
+/// Lists the current claims of a pool: whole, or their metadata alone, which does not show disruptions. Without a
+/// resourceVersion in the request the API server answers from a quorum; all pages are of the first one's version.
 async fn of_pool(
     all: &Collection<NodeClaim>,
     pool: &str,

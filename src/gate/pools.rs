@@ -111,7 +111,7 @@ impl Gate {
         let (gate, pool) = (Arc::clone(self), Box::<str>::from(pool));
         Box::new(move || {
             gate.add(&pool, |queue| {
-                // If there are more, their reservations expire by themselves.
+                // Further reservations expire on their own.
                 if queue.releases.len() < MOST_WAITING {
                     queue.releases.push(uid);
                 }
@@ -200,7 +200,7 @@ impl Gate {
     }
 }
 
-/// Receives a decision that comes too late for a NodeClaim that was admitted without it: its reservation is needed.
+/// Receives a decision that comes too late. The NodeClaim was admitted without it and needs its reservation.
 async fn receive(reply: oneshot::Receiver<Reply>) {
     if let Ok(Ok(mut decided)) = reply.await {
         decided.received();

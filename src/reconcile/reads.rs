@@ -38,8 +38,8 @@ impl Read {
 }
 
 impl PoolReconciler {
-    /// Reads pool, ledger and claims as they are stored now, and of one claim its node and pods too. `None` if it is
-    /// too early to decide: a watch lags, and its next change leads to a new plan.
+    /// Reads the current pool, ledger and claims, and the node and pods of one claim. `None` if it is too early to
+    /// decide: a watch lags, and its next change leads to a new plan.
     pub async fn read_again(
         &self,
         snapshot: &mut Snapshot,

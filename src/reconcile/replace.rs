@@ -13,8 +13,8 @@ use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
 
 impl PoolReconciler {
-    /// Takes the next step of a replacement. False if it could not be taken: then it is planned anew, and `memory`, that from
-    /// before the plan, has the reason.
+    /// Takes the next step of a replacement. False if that was not possible. A new plan follows then, and `memory`,
+    /// taken before the plan, has the reason.
     pub async fn replace(
         &self,
         snapshot: &Snapshot,

@@ -47,7 +47,7 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for so long.
+/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for that long.
 pub async fn unhold_with(
     client: Client,
     namespace: &str,

@@ -44,7 +44,7 @@ impl PoolWebhook {
         let router = Router::new()
             .route("/mutate", answers(Endpoint::Mutate))
             .route("/validate", answers(Endpoint::Validate))
-            // The same under another name, by which the registration for deletions is told from the others.
+            // The same under another name, which distinguishes the registration for deletions.
             .route(DELETIONS, answers(Endpoint::Validate));
         webhook.intake.rejecting_others(router)
     }

@@ -42,7 +42,7 @@ pub struct Probes {
     pub readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the task without which it is not alive.
+    /// The heartbeat of the task without which it is not alive.
     pub heartbeat: Heartbeat,
     /// Its metrics.
     pub metrics: Registry,

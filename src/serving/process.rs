@@ -85,8 +85,9 @@ impl Process {
 }
 
 impl Running {
-    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish
-    /// what has begun. After a second signal the process stops immediately, and also if a part stops by itself.
+    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to
+    /// finish what has begun. After a second signal the process stops immediately, and also if a part stops
+    /// unexpectedly.
     pub async fn until_signalled(
         mut self,
         delay: Duration,

@@ -7,7 +7,7 @@ use super::facts::Facts;
 /// What issues certificates and fills `caBundle`, unless something else does.
 pub const ISSUER: &str = "poolgate-certificates";
 
-/// The Deployments, each with what does not happen while none of its pods is ready.
+/// The Deployments, each with the consequence of having no ready pod.
 pub const DEPLOYMENTS: [(&str, &str); 4] = [
     ("poolgate", "no NodePool is checked"),
     (ISSUER, "nothing fills caBundle or renews certificates"),

@@ -164,7 +164,7 @@ impl PoolFacts<'_> {
     }
 }
 
-/// The first of these names, and how many there are besides.
+/// The first of these names, and the number of the others.
 pub fn listed_names(mut names: Vec<&str>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);

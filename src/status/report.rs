@@ -1,4 +1,4 @@
-//! The report on a cluster: a pure function of what is known.
+//! The report on a cluster: a pure function of the known facts.
 
 use std::collections::BTreeSet;
 

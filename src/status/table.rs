@@ -132,7 +132,7 @@ impl Page {
         self.wrapped(line, "  ", "    ");
     }
 
-    /// Lines under a title; nothing if there are none. They are indented more than it.
+    /// Lines under a title, indented further than the title; nothing if there are none.
     pub fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
         let margin = " ".repeat(title.len() - title.trim_start().len());
         for (number, line) in lines.enumerate() {

@@ -1,7 +1,7 @@
 //! Which of several replicas acts: the holder of a Lease, as in other controllers.
 //!
-//! A holder proves that it is alive by writing the Lease again and again. Others take it when it has not changed for its
-//! duration, measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
+//! A holder proves that it is alive by renewing the Lease. Others take it when it has not changed for its duration,
+//! measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
 //! renew stops acting before others may begin. Knows nothing of what its holder does.
 
 mod leadership;

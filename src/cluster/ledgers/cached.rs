@@ -56,7 +56,7 @@ impl Ledgers {
         self.known.lock()
     }
 
-    /// Reads the ledger of a pool as it is now.
+    /// Reads the current ledger of a pool.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let name = object::name(pool);
         let before = self.known().version(&name);

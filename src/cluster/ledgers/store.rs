@@ -53,7 +53,7 @@ impl LedgerStore {
         }
     }
 
-    /// Reads the ledger of a pool as it is now.
+    /// Reads the current ledger of a pool.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let object = self.objects.get_opt(&object::name(pool), by).await?;
         let read = object.map(|object| object::parse_for(&object, Some(pool)));
@@ -84,7 +84,8 @@ impl LedgerStore {
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored)))
     }
 
-    /// Stores a ledger in place of a missing one. `has_claims` is what a list says that was begun after it was found missing.
+    /// Stores a ledger in place of a missing one. `has_claims` comes from a list that began after it was found
+    /// missing.
     pub async fn store_missing(
         &self,
         (pool, uid): (&str, &str),

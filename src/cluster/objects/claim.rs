@@ -31,7 +31,7 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// Karpenter's hash of the template, if its version is one that is computed here, too.
+    /// Karpenter's hash of the template, if poolgate computes the same version.
     fn drift_hash(&self) -> Option<NonZeroU64> {
         let is_comparable = self.hash_version.as_deref() == Some(HASH_VERSION);
         self.hash.as_deref().filter(|_| is_comparable)?.parse().ok()

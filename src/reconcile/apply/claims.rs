@@ -16,7 +16,7 @@ use crate::cluster::objects::{
 };
 use crate::reconcile::index::ReadClaim;
 
-/// How many claims are in one page of their list: few pools have a second one, and of each the metadata alone is sent.
+/// The number of claims per page of a list. Few pools need a second page, and only metadata is sent.
 const CLAIMS_PAGE: u32 = 2_000;
 
 /// The claims of a pool, by UID, and since when each is being deleted.

@@ -41,7 +41,7 @@ pub enum WriteError {
     /// The reads before a deletion took too long.
     #[error("the state read for a deletion is too old")]
     Outdated,
-    /// The API server refused the call, or it failed.
+    /// The API server refused the call, or the call failed.
     #[error(transparent)]
     Api(#[from] ApiError),
     /// A ledger was not read or not written.

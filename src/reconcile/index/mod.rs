@@ -176,7 +176,7 @@ impl Index {
         self.marked.values().map(BTreeSet::len).sum()
     }
 
-    /// Marks this pool as changed, if the reconciler does anything about its nodes. Of the others it only shows the claims.
+    /// Marks this pool as changed, if the reconciler manages its nodes. For other pools it only shows the claims.
     fn note(&mut self, pool: &Arc<str>) {
         if self.is_limited(pool) || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));

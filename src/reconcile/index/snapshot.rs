@@ -36,7 +36,7 @@ pub struct Snapshot {
     pending: Vec<Arc<Needs>>,
     /// The content of its ledger.
     pub ledger: LedgerState,
-    /// When the watch last showed another ledger. A plan that is made now and then may miss that one was closed.
+    /// When the watch last showed another ledger. A plan that is made only occasionally may miss a closed ledger.
     pub ledger_identified_at: Option<Moment>,
     denied_at: Option<Moment>,
     denied_anywhere_at: Option<Moment>,

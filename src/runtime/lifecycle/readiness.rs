@@ -63,7 +63,7 @@ impl StatusBoard {
         line
     }
 
-    /// All lines as they are now, each with its end.
+    /// All current lines, each with its line end.
     pub fn text(&self) -> String {
         let parts = self.parts();
         let lines = parts

@@ -1,5 +1,5 @@
-//! The parts of a process that run until it is signalled to stop. If a part stops by itself, the process exits, and
-//! its supervisor restarts it: that is better than half a process.
+//! The parts of a process that run until it is signalled to stop. If a part stops unexpectedly, the process exits and
+//! its supervisor restarts it, which is better than half a process.
 
 use tokio::task::{JoinError, JoinSet};
 

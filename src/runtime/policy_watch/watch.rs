@@ -33,7 +33,7 @@ pub struct PolicyInForce {
 }
 
 impl PolicyInForce {
-    /// The policy as it is now.
+    /// The current policy.
     pub fn load(&self) -> Guard<Arc<LoadedPolicy>> {
         self.loaded.load()
     }

@@ -111,7 +111,7 @@ impl Registry {
         metric
     }
 
-    /// Writes the metrics as they are now.
+    /// Writes the current metrics.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.0)?;
@@ -119,7 +119,7 @@ impl Registry {
     }
 }
 
-/// A family whose name is shown from the start, before anything is counted, so that users see that it exists.
+/// A family that is shown from the start, before its first count, so that users see that it exists.
 #[derive(Debug)]
 struct Named<M>(M);
 

@@ -1,5 +1,5 @@
-//! Panics: each is a defect of poolgate. It is counted and logged with its location, and stops only the work in
-//! which it happened.
+//! Panics. Each is a bug in poolgate. It is counted and logged with its location, and ends only the work that caused
+//! it.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 

@@ -47,7 +47,7 @@ const AGE: Duration = Duration::from_mins(10);
 /// When a connection ends whatever it does: a client that follows the rules is gone before.
 const LIFETIME: Duration = Duration::from_mins(15);
 
-/// How long we still read, and throw away, what a client sends after our last answer. A socket that is closed with unread
+/// How long we still read and discard data from a client after our last answer. A socket that is closed with unread
 /// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
 

@@ -1,4 +1,4 @@
-//! Compares what is registered with what is served: a pure function.
+//! Compares the registered webhooks with the served paths: a pure function.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use rustls::pki_types::{CertificateDer, ServerName};

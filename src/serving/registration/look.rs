@@ -1,4 +1,5 @@
-//! Reads what is registered, and reports its problems: in the log once for each change, in metrics, in `/readyz`.
+//! Reads the registered webhooks, and reports their problems: in the log once for each change, in metrics, in
+//! `/readyz`.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

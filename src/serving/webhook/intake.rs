@@ -215,7 +215,7 @@ mod tests {
         Intake::new("/validate", &mut Registry::default())
     }
 
-    /// A request with a body of so many bytes.
+    /// A request with a body of this many bytes.
     fn request(timeout: &str, bytes: usize) -> Request {
         Request::post(format!("/validate?timeout={timeout}"))
             .header(header::CONTENT_TYPE, JSON)
