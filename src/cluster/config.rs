@@ -22,7 +22,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// The kubeconfig of the cluster
-    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's service account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 

@@ -26,7 +26,7 @@ const IDLE: Duration = Duration::from_secs(5);
 /// Where the probes are answered.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Where /livez, /readyz and /metrics are answered
+    /// Where to listen for /livez, /readyz and /metrics
     #[arg(
         long,
         env = "POOLGATE_PROBE_LISTEN",

@@ -152,7 +152,7 @@ impl Load for PolicyFile {
             Some((bytes, parsed)) => {
                 let (read, sha256) = (parsed?, sha256(bytes));
                 self.name = format!("{path} (sha256 {sha256})");
-                tracing::info!(%path, sha256, enforcement = read.policy.enforcement.as_str(), "policy in force");
+                tracing::info!(%path, sha256, enforcement = read.policy.enforcement.as_str(), "loaded the policy");
                 warn_of_notes(&self.path, &read.notes);
                 (read.policy, Some(sha256))
             }

@@ -31,7 +31,7 @@ pub enum LogFormat {
 /// The flags about logging.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// How log lines look
+    /// The log format
     #[arg(
         long,
         env = "POOLGATE_LOG_FORMAT",
@@ -41,7 +41,7 @@ pub struct LogArgs {
     )]
     log_format: LogFormat,
 
-    /// Which log lines are written: a level, or `target=level` pairs
+    /// Log filter: a level, or `target=level` pairs
     #[arg(
         long,
         env = "POOLGATE_LOG_LEVEL",

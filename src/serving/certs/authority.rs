@@ -21,7 +21,7 @@ pub enum AuthorityError {
     #[error("{0}")]
     Issue(#[from] rcgen::Error),
     /// There is no certificate, or more than one, or one that is damaged.
-    #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
+    #[error("it must contain exactly one certificate (BEGIN CERTIFICATE block)")]
     Certificate,
     #[error("the certificate is not a CA certificate")]
     NotAnAuthority,

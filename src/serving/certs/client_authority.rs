@@ -71,7 +71,7 @@ impl Load for ClientAuthorityFile {
 
     fn load(&mut self, pem: &Vec<u8>) -> Result<(), ClientAuthorityError> {
         let (verifier, certificates) = verifier(pem).map_err(|cause| self.failed(cause))?;
-        tracing::info!(certificates, "client CA in force");
+        tracing::info!(certificates, "loaded the client CA");
         (self.accept_only)(verifier);
         Ok(())
     }

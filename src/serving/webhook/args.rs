@@ -40,7 +40,7 @@ pub struct WebhookArgs {
     #[arg(long, env = "POOLGATE_SELF_SIGNED", value_parser = BoolishValueParser::new())]
     self_signed: bool,
 
-    /// With --self-signed: where to write the certificate that a client must trust
+    /// With --self-signed: where to write the CA certificate that clients must trust
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
