@@ -1,4 +1,4 @@
-//! The command line: which commands there are. What a command takes and does is in its own module.
+//! The commands of the command line. The flags and the work of a command are in its own module.
 
 mod examples;
 
@@ -43,8 +43,8 @@ pub enum Command {
     Gate(Box<GateArgs>),
     /// Run the reconciler that keeps Karpenter within node limits
     ///
-    /// It holds nodes that cannot be replaced at a limit, and terminates nodes above a limit where the policy or the pool asks
-    /// for that.
+    /// Holds nodes that cannot be replaced at a limit. Terminates nodes above a limit if the policy or the pool
+    /// says so.
     #[command(after_help = examples::RECONCILE)]
     Reconcile(Box<ReconcileArgs>),
     /// Issue and renew the webhooks' certificates without cert-manager
@@ -55,9 +55,10 @@ pub enum Command {
     /// Exit codes: 0 all is well; 1 something is wrong; 2 something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
-    /// Show how many nodes have been replaced after a change, or wait until all are
+    /// Show how many nodes a change has replaced, or wait until it has replaced all
     ///
-    /// Exit codes: 0 all are replaced; 1 some are not, or will not be in time; 2 something could not be read.
+    /// Exit codes: 0 all outdated nodes are replaced; 1 some are not, or cannot be in time; 2 something could not
+    /// be read.
     #[command(after_help = examples::ROLLOUT)]
     Rollout(RolloutArgs),
     /// Answer one AdmissionReview from standard input
@@ -70,7 +71,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Parses the arguments, the first of which is the name of the program.
+    /// Parses the arguments, which begin with the program's name.
     pub fn parse(arguments: &[OsString]) -> Result<Self, clap::Error> {
         let [files, lookup] = FILE_GROUPS;
         let groups = [

@@ -18,21 +18,22 @@ pub struct CertificatesArgs {
     #[command(flatten)]
     pub probes: ProbeArgs,
 
-    /// How long a new CA is valid; it is replaced after two thirds of that time
+    /// Lifetime of a CA. It is replaced after two thirds of its lifetime
     #[arg(long, env = "POOLGATE_CA_LIFE", default_value = "26280h", value_name = "TIME",
         value_parser = flags::interval)]
     ca_life: Duration,
 
-    /// How long a new serving certificate is valid; it is replaced after two thirds of that time
+    /// Lifetime of a serving certificate. It is replaced after two thirds of its lifetime
     #[arg(long, env = "POOLGATE_LEAF_LIFE", default_value = "2160h", value_name = "TIME",
         value_parser = flags::interval)]
     leaf_life: Duration,
 
-    /// How long to wait between a new CA in every caBundle and its first certificate: API servers notice a new caBundle late
+    /// How long a new CA must be in every caBundle before it signs a certificate. API servers notice a new
+    /// caBundle late
     #[arg(long, env = "POOLGATE_TRUST_WAIT", default_value = "1m", value_name = "TIME", value_parser = flags::time)]
     trust_wait: Duration,
 
-    /// How long the old CA stays in every caBundle after a certificate of the new CA is stored: kubelets update a
+    /// How long the old CA stays in every caBundle after a certificate of the new CA is stored. Kubelets update a
     /// mounted Secret late
     #[arg(long, env = "POOLGATE_SERVE_WAIT", default_value = "10m", value_name = "TIME", value_parser = flags::time)]
     serve_wait: Duration,
@@ -42,7 +43,7 @@ pub struct CertificatesArgs {
         value_parser = flags::interval)]
     pub look_interval: Duration,
 
-    /// Another DNS name or IP address for the serving certificate, besides those of the Services; may be repeated
+    /// Additional DNS name or IP address of the serving certificate (repeatable)
     #[arg(long, env = "POOLGATE_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new())]
     pub name: Vec<String>,
@@ -60,10 +61,10 @@ pub struct CertificatesArgs {
 }
 
 impl CertificatesArgs {
-    /// How long things last.
+    /// Lifetimes and waits.
     pub fn settings(&self) -> anyhow::Result<Settings> {
         if self.leaf_life > self.ca_life {
-            bail!("--leaf-life is longer than --ca-life: no certificate outlives its CA");
+            bail!("--leaf-life must not exceed --ca-life");
         }
         Ok(Settings {
             authority_life: self.ca_life,

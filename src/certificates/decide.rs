@@ -1,11 +1,11 @@
-//! The next step for the certificates: a pure function of what was read. How they are read, made and written is not
-//! known here.
+//! The next step for the certificates: a pure function of what was read. Reading, creating and writing them happens
+//! elsewhere.
 //!
 //! A leaf is served only while every API server trusts the CA that signed it. So a new CA goes into every bundle
-//! first, beside the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
-//! leaves the bundles when every pod has had time to load the new leaf. The next step follows from what is stored,
-//! so a process that starts in the middle continues from there. Waits are measured by a monotonic clock, from when
-//! this process itself saw the state: a process that restarts waits again.
+//! first, next to the old one. The new leaf follows when API servers have had time to read the bundles. The old CA
+//! leaves the bundles when every pod has had time to load the new leaf. The next step follows from what is stored, so
+//! a process that starts in the middle continues from there. Waits are measured by a monotonic clock, from when this
+//! process itself saw the state: a process that restarts waits again.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use rustls::pki_types::CertificateDer;
 /// A certificate, compared by all of its bytes.
 pub type Certificate = CertificateDer<'static>;
 
-/// What is stored. It was read in this order: what depends on something is read before it, so that nothing here is
-/// newer than what it depends on.
+/// The stored state, read in this order: dependents before their dependencies, so that nothing here is newer than its
+/// dependency.
 #[derive(Debug, Clone, Default)]
 pub struct StoredCertificates {
     /// The `caBundle` of each webhook.
@@ -45,7 +45,7 @@ pub struct Lasting {
     pub not_after: i64,
 }
 
-/// How long things last.
+/// Lifetimes and waits.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// A new authority.
@@ -67,7 +67,7 @@ pub struct Now {
     pub at: Instant,
 }
 
-/// What to do.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Make a CA and store it, with these as the CAs before it.
@@ -78,7 +78,7 @@ pub enum Step {
     MakeLeaf,
     /// Store the CA alone: no pod serves a leaf of the CAs before it any more.
     ForgetPrevious,
-    /// Nothing, for so long at most.
+    /// Nothing, for at most this long.
     Wait(Duration),
     /// Nothing, until something changes: everything is as it should be.
     Rest,
@@ -115,7 +115,7 @@ impl Since {
         let is_trusted = authority.is_some_and(|authority| seen.is_trusted(authority));
         self.trusted = self.trusted.filter(|_| is_trusted).or(is_trusted.then_some(at));
         let leaf = seen.leaf.as_ref().map(|leaf| leaf.certificate.clone());
-        // From now on there is a CA to trust, or another one that some webhook trusts.
+        // A CA to trust has appeared, or some webhook trusts another one.
         let is_alone = seen.present().iter().all(|present| Some(present) == authority);
         self.is_first &= leaf.is_none() && is_alone;
         keep(&mut self.leaf, leaf, at);

@@ -11,19 +11,18 @@ pub enum KeepError {
     #[error(transparent)]
     Api(#[from] ApiError),
     /// A Secret does not exist.
-    #[error("there is no Secret {0}: poolgate may fill it, but not create it; apply the manifests again")]
+    #[error("Secret {0} does not exist, and poolgate is not allowed to create it. Apply the manifests again")]
     NoSecret(&'static str),
-    #[error("no certificate can be made: {0}")]
+    #[error("could not create a certificate: {0}")]
     Issue(#[from] AuthorityError),
     #[error(
-        "the clock is before the time at which the certificates were made, and nothing is made by it; if they were \
-         made by a clock that was ahead, empty the Secret {AUTHORITY}"
+        "the clock is earlier than the creation time of the certificates, so nothing is renewed. If a clock that \
+         was ahead created them, empty the Secret {AUTHORITY}"
     )]
     ClockIsBehind,
-    /// Another writer undoes what was written, again and again. It is named, if that is known.
+    /// Another writer keeps undoing the writes. It is named if known.
     #[error(
-        "{0} undoes what poolgate writes: only one of them may write it; if it is cert-manager, remove the annotation \
-         cert-manager.io/inject-ca-from"
+        "{0} overwrites poolgate's changes. If it is cert-manager, remove the annotation cert-manager.io/inject-ca-from"
     )]
     Contested(String),
     #[error("reading and writing the certificates took more than {} s", .0.as_secs())]

@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_secs(30);
 /// How long to wait after another writer was faster.
 const AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
-/// How many writes may follow each other: a CA, trust in it, its first leaf, the end of the CA before it, and trust in it
-/// alone. With more, somebody undoes them, and the two would go on as fast as the API server answers.
+/// How many writes may follow each other: a CA, trust in it, its first leaf, the end of the CA before it, and trust
+/// in it alone. With more, another writer is undoing them, and both would write as fast as the API server answers.
 const IN_A_ROW: u32 = 5;
 
 /// The name of a new CA.
@@ -63,7 +63,7 @@ impl Keeper {
                     if failures.is_news((), text.as_str()) {
                         tracing::error!(
                             error = text,
-                            "the certificates are not renewed; the stored ones stay in use"
+                            "could not renew the certificates, the stored ones stay in use"
                         );
                     }
                     pauses.next().unwrap_or(self.interval)
@@ -104,7 +104,7 @@ impl Keeper {
             Step::Rest => return Ok(self.interval),
             Step::ClockIsBehind => return Err(KeepError::ClockIsBehind),
         }
-        // Written all the same: the other writer may have stopped.
+        // Written anyway, because the other writer may have stopped.
         contested.map_or(Ok(Duration::ZERO), Err)
     }
 
@@ -133,10 +133,10 @@ impl Keeper {
         self.store.write_secret(AUTHORITY, &patch).await?;
         self.metrics.writes.inc("ca");
         let before = match &meaning.authority {
-            Ok(_) => "two thirds of its lifetime are over".to_owned(),
+            Ok(_) => "two thirds of its lifetime have passed".to_owned(),
             Err(error) => error.to_string(),
         };
-        tracing::info!(before, previous = previous.len(), "a new CA is stored");
+        tracing::info!(before, previous = previous.len(), "stored a new CA");
         Ok(())
     }
 
@@ -149,7 +149,7 @@ impl Keeper {
             self.store.write_configuration(path, name, &patch).await?;
             self.metrics.writes.inc("ca_bundle");
             let kind = path.rsplit('/').next();
-            tracing::info!(kind, %name, certificates = certificates.len(), "caBundle is written");
+            tracing::info!(kind, %name, certificates = certificates.len(), "updated caBundle");
         }
         Ok(())
     }
@@ -170,9 +170,9 @@ impl Keeper {
         self.metrics.writes.inc("leaf");
         let before = match &meaning.leaf_fault {
             Some(fault) => fault.to_string(),
-            None => "two thirds of its lifetime are over".to_owned(),
+            None => "two thirds of its lifetime have passed".to_owned(),
         };
-        tracing::info!(before, "a new serving certificate is stored");
+        tracing::info!(before, "stored a new serving certificate");
         Ok(())
     }
 }
@@ -201,20 +201,20 @@ fn contested(step: &Step, read: &ReadObjects) -> KeepError {
 /// The current step, for `/readyz`.
 fn described(step: &Step, meaning: &Meaning) -> String {
     let trusted = if meaning.seen.bundles.is_empty() {
-        "there is no webhook configuration"
+        "no webhook configuration exists"
     } else {
         "every webhook trusts the CA"
     };
     match step {
-        Step::MakeAuthority { .. } => "a new CA is made".into(),
-        Step::Trust(_) => "caBundle is written".into(),
-        Step::MakeLeaf => "a new serving certificate is made".into(),
-        Step::ForgetPrevious => "the previous CA is removed".into(),
+        Step::MakeAuthority { .. } => "creating a new CA".into(),
+        Step::Trust(_) => "updating caBundle".into(),
+        Step::MakeLeaf => "creating a new serving certificate".into(),
+        Step::ForgetPrevious => "removing the previous CA".into(),
         Step::Wait(_) if meaning.seen.leaf.is_none() => {
-            format!("{trusted}; its serving certificate follows when API servers have read it")
+            format!("{trusted}. The serving certificate follows when API servers have read the CA")
         }
         Step::Wait(_) => {
-            format!("{trusted}; the CAs before it stay until every pod serves the stored certificate")
+            format!("{trusted}. Previous CAs stay until every pod serves the stored certificate")
         }
         Step::Rest => trusted.into(),
         Step::ClockIsBehind => KeepError::ClockIsBehind.to_string(),
@@ -234,9 +234,9 @@ mod tests {
         for (managers, named) in [
             (
                 &["cert-manager-cainjector", MANAGER][..],
-                "cert-manager-cainjector undoes what",
+                "cert-manager-cainjector overwrites poolgate's",
             ),
-            (&[MANAGER], "another writer undoes what"),
+            (&[MANAGER], "another writer overwrites poolgate's"),
         ] {
             let fields = managers
                 .iter()

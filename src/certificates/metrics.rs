@@ -22,14 +22,14 @@ impl CertificatesMetrics {
             times: CertificateTimes::register(registry),
             writes: registry.counters(
                 "certificates_writes",
-                "How often the CA's Secret, a webhook configuration's caBundle or the serving certificate's Secret was written",
+                "Writes of the CA's Secret, a caBundle or the serving certificate's Secret",
                 "what",
             ),
             errors: registry.metric(
                 "certificates_errors",
-                "How often reading or writing Secrets and webhook configurations failed",
+                "Failed reads and writes of Secrets and webhook configurations",
             ),
-            failing: registry.metric("certificates_failing", "1 while that fails"),
+            failing: registry.metric("certificates_failing", "1 while renewing certificates is failing"),
         }
     }
 

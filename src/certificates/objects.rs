@@ -73,14 +73,14 @@ impl Names {
     }
 }
 
-/// What was read, in the order in which it was read.
+/// The objects, in the order of the reads.
 pub struct ReadObjects {
     pub configurations: Vec<(&'static str, WebhookConfiguration)>,
     pub leaf: Secret,
     pub authority: Secret,
 }
 
-/// What the stored objects mean.
+/// The meaning of the stored objects.
 pub struct Meaning {
     pub seen: StoredCertificates,
     /// The CA that signs.
@@ -92,11 +92,11 @@ pub struct Meaning {
 /// Why a leaf must be replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum LeafFault {
-    #[error("there is none")]
+    #[error("there was no serving certificate")]
     Missing,
     #[error("{0}")]
     Unusable(PairError),
-    #[error("this CA did not sign it, or it lacks a name: {0}")]
+    #[error("the CA did not sign the certificate, or the certificate lacks a name: {0}")]
     Foreign(rustls::Error),
 }
 

@@ -32,7 +32,7 @@ impl Store {
         }
     }
 
-    /// Reads everything. What depends on something is read before it.
+    /// Reads everything, dependents before their dependencies.
     pub async fn read(&self) -> Result<ReadObjects, KeepError> {
         Ok(ReadObjects {
             configurations: webhooks::fetch(&self.client, webhooks::all(), CALL).await?,

@@ -14,13 +14,13 @@ Examples:
 pub const GATE: &str = "\
 Examples:
   poolgate gate --tls-cert tls.crt --tls-key tls.key
-  poolgate gate --observe --tls-cert tls.crt --tls-key tls.key      deny nothing, only count";
+  poolgate gate --observe --tls-cert tls.crt --tls-key tls.key      only count denials";
 
 pub const RECONCILE: &str = "\
 Examples:
-  poolgate reconcile --observe          say what would be done
+  poolgate reconcile --observe          only log what would be done
   poolgate reconcile --over-limit terminate --max-terminations-per-minute 5
-  poolgate reconcile --unhold-all       take away all marks, and end";
+  poolgate reconcile --unhold-all       remove all marks and exit";
 
 pub const CERTIFICATES: &str = "\
 Examples:
@@ -29,7 +29,7 @@ Examples:
 pub const STATUS: &str = "\
 Examples:
   poolgate status
-  poolgate status --context prod --probe      ask the webhooks, too
+  poolgate status --context prod --probe      also call the webhooks
   poolgate status --node ip-10-0-1-2.ec2.internal      why does this node stay?
   poolgate status --watch=30s
   poolgate status -o json";

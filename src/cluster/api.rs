@@ -1,5 +1,5 @@
-//! A call to the API server. None is made without a deadline, and one that fails says what was asked and why it was not
-//! done, as far as callers decide by that.
+//! A call to the API server. Every call has a deadline. A failure names the request and the cause, as far as callers
+//! decide by it.
 
 use std::error::Error as _;
 use std::fmt;
@@ -13,16 +13,16 @@ const NOT_FOUND: u16 = 404;
 const CONFLICT: u16 = 409;
 const INVALID: u16 = 422;
 
-/// By when the API server must have answered.
+/// The deadline of a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     at: Instant,
-    /// The time that it has, where that is worth telling.
+    /// The time allowed, if messages should name it.
     limit: Option<Duration>,
 }
 
 impl Deadline {
-    /// So long from now.
+    /// This much time from now.
     pub fn within(limit: Duration) -> Self {
         Self {
             at: Instant::now() + limit,
@@ -30,7 +30,7 @@ impl Deadline {
         }
     }
 
-    /// An instant that others have set. Messages about it are all the same, so that each is logged once.
+    /// An instant set by others. Messages about it are identical, so that each is logged once.
     pub const fn at(at: Instant) -> Self {
         Self { at, limit: None }
     }
@@ -57,14 +57,14 @@ pub async fn call<T>(
     Err(ApiError::new(verb, path, name, fault))
 }
 
-/// A call that failed. If it was not answered, what it asks for may have been done.
+/// A call that failed. Without an answer, it may still have taken effect.
 #[derive(Debug, thiserror::Error)]
 pub struct ApiError {
     /// The verb, as RBAC rules call it.
     pub verb: &'static str,
     /// The kind of objects, as RBAC rules call it: `nodepools.karpenter.sh`.
     pub resource: String,
-    /// The name of the object, if it is about one.
+    /// The name of the object, if the call is about one.
     name: Option<String>,
     /// Why it failed.
     pub fault: Fault,
@@ -76,16 +76,16 @@ pub enum Fault {
     /// The API server refused it, cannot be reached, or answered something else.
     #[error("{}", described(.0))]
     Client(Error),
-    /// The API server did not answer, in the time that it had.
+    /// The API server did not answer in time.
     #[error("no answer from the API server {}", time(*.0))]
     NoAnswer(Option<Duration>),
     /// A list has more pages than any cluster needs.
-    #[error("the API server's list does not end")]
+    #[error("the API server's list is endless")]
     Endless,
 }
 
 impl fmt::Display for ApiError {
-    /// The API server's own messages name the object already, most of them.
+    /// Most of the API server's own messages already name the object.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = self.fault.to_string();
         let Self {
@@ -110,7 +110,7 @@ impl ApiError {
         }
     }
 
-    /// The HTTP status with which the API server refused it; none if it did not answer, or nobody knows what.
+    /// The HTTP status of the refusal; `None` if there was no usable HTTP response.
     pub fn status(&self) -> Option<u16> {
         match &self.fault {
             Fault::Client(Error::Api(status)) => Some(status.code),
@@ -133,7 +133,7 @@ impl ApiError {
         self.status() == Some(CONFLICT) || self.is_of_another_uid()
     }
 
-    /// Whether nobody answers at the API server's address.
+    /// Whether nothing listens at the API server's address.
     pub const fn is_unreachable(&self) -> bool {
         matches!(
             self.fault,

@@ -37,8 +37,8 @@ impl Clock {
         }
     }
 
-    /// The monotonic time now, later than any that was returned before: a read that was begun before a request came must not
-    /// look as if it was begun in the same moment.
+    /// The monotonic time now, later than any returned before. A read that began before a request must not look
+    /// simultaneous with it.
     pub fn now(&self) -> Moment {
         let elapsed = u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let later = |last: u64| Some(elapsed.max(last.saturating_add(1)));

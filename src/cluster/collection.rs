@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use super::api::{ApiError, Deadline, Fault, call};
 use super::objects::{Metadata, Object};
 
-/// How many pages a list has at most. No cluster has so many objects, so such a list does not end.
+/// The most pages of a list. No cluster has that many objects, so a longer list is endless.
 const MOST_PAGES: u32 = 10_000;
 
 /// An object that says which version of it this is.
@@ -68,7 +68,8 @@ impl<K> Collection<K> {
         }
     }
 
-    /// Makes a call. Its future is boxed: the client's has kilobytes, which all around it would have too.
+    /// Makes a call. The future is boxed, because the client's takes kilobytes and would enlarge every future around
+    /// it.
     fn call<'a, T: DeserializeOwned + Send>(
         &'a self,
         verb: &'static str,
@@ -192,7 +193,7 @@ fn body(object: &impl Serialize) -> Result<Vec<u8>, RequestError> {
     serde_json::to_vec(object).map_err(RequestError::SerializeBody)
 }
 
-/// A list that is read page by page: no more than one page is in memory at once.
+/// A list that is read page by page, so that only one page is in memory at a time.
 pub struct Pages<'a, K> {
     objects: &'a Collection<K>,
     params: ListParams,
@@ -260,9 +261,6 @@ mod tests {
             }
         };
         assert_eq!(count, MOST_PAGES);
-        assert_eq!(
-            error.to_string(),
-            "list nodes: the API server's list does not end"
-        );
+        assert_eq!(error.to_string(), "list nodes: the API server's list is endless");
     }
 }

@@ -22,7 +22,7 @@ const IN_CLUSTER: &str = "KUBERNETES_SERVICE_HOST";
 #[derive(Debug, Args)]
 pub struct ClusterArgs {
     /// The kubeconfig of the cluster
-    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's account]
+    /// [default: as kubectl: $KUBECONFIG, ~/.kube/config, then the pod's service account]
     #[arg(long, env = "POOLGATE_KUBECONFIG", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
 
@@ -58,7 +58,7 @@ pub struct UnusableRoute {
 #[derive(Debug, thiserror::Error)]
 pub enum UnusableKubeconfig {
     /// No file of those that kubectl would read exists.
-    #[error("there is no kubeconfig: neither a file of $KUBECONFIG nor ~/.kube/config exists")]
+    #[error("no kubeconfig exists at $KUBECONFIG or ~/.kube/config")]
     Nowhere,
     /// A file cannot be read.
     #[error("{} cannot be read: {cause}", path.display())]
@@ -91,7 +91,7 @@ impl UnusableKubeconfig {
     }
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug)]
 pub enum Found {
     /// A cluster.
@@ -109,12 +109,12 @@ pub enum UnusableConfig {
     #[error("kubeconfig: {0}")]
     Kubeconfig(#[from] UnusableKubeconfig),
     /// The pod has no account.
-    #[error("the pod's account: {0}")]
+    #[error("the pod's service account: {0}")]
     InCluster(#[from] InClusterError),
 }
 
-/// Looks for the cluster. Only what the user has given must exist: a server still starts where an old file is left on a
-/// laptop.
+/// Looks for the cluster. Only a file that the user named must exist, so an old file left on a laptop does not stop a
+/// server.
 pub async fn find(args: &ClusterArgs) -> Result<Found, UnusableRoute> {
     find_at(ClusterFlags {
         kubeconfig: args.kubeconfig.as_deref(),
@@ -154,7 +154,7 @@ pub fn kubeconfig_of(route: ClusterFlags<'_>) -> Result<Kubeconfig, UnusableKube
         .try_fold(read(first)?, |merged, path| Ok(merged.merge(read(path)?)?))
 }
 
-/// The files that kubectl reads if none is given. kube's own list has those that do not exist, too.
+/// The files that kubectl reads by default. kube's own list also has missing ones.
 fn usual_files() -> Vec<PathBuf> {
     let named = env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
     let paths = match named {
@@ -177,7 +177,7 @@ async fn config_of(route: ClusterFlags<'_>) -> Result<Config, UnusableKubeconfig
     Ok(config)
 }
 
-/// The CA file by which a context's API server is checked, unless the CA is in the kubeconfig itself.
+/// The CA file that verifies a context's API server, unless the kubeconfig contains the CA.
 fn authority_file(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<PathBuf> {
     let name = context.or(kubeconfig.current_context.as_deref())?;
     let mut contexts = kubeconfig.contexts.iter();
@@ -206,7 +206,7 @@ fn in_cluster() -> Found {
 fn with_deadlines(mut config: Config) -> Found {
     config.connect_timeout = Some(CONNECT);
     config.write_timeout = Some(WRITE);
-    // Watches try again by themselves, with their own pauses.
+    // Watches retry with their own back-off.
     config.default_retry = false;
     Found::Cluster(Box::new(config))
 }

@@ -17,13 +17,13 @@ pub async fn required_cluster(args: &ClusterArgs) -> anyhow::Result<Config> {
     match find(args).await? {
         Found::Cluster(config) => Ok(*config),
         Found::Nowhere => bail!(
-            "there is no cluster: no kubeconfig, and this process does not run in a pod; give --kubeconfig FILE"
+            "no cluster found: there is no kubeconfig, and this process does not run in a pod. Set --kubeconfig FILE"
         ),
         Found::Unusable(error) => bail!("the cluster cannot be used: {error}"),
     }
 }
 
-/// The client of a process that keeps running. No request is sent yet, and making one may fail: calls tell.
+/// The client of a process that keeps running. No request is sent yet. If creating the client fails, calls report it.
 pub fn lasting_client(config: Config) -> Client {
     let namespace = config.default_namespace.clone();
     reconnecting(&namespace, move || client(config.clone()))

@@ -60,7 +60,7 @@ impl Follower for DefinitionFollower {
             Ok(installed) => self.take(Some(installed)),
             Err(error) => {
                 self.metrics.unreadable_definition();
-                tracing::warn!(%error, version, "the NodePool definition cannot be read; the previous one stays in use");
+                tracing::warn!(%error, version, "could not read the NodePool definition, the previous one stays in use");
             }
         }
     }
@@ -77,8 +77,8 @@ pub fn rules_for(karpenter: &TargetKarpenter) -> String {
     let release = karpenter.release();
     match karpenter.installed() {
         Some(installed) => match installed.releases {
-            Some(releases) => format!("Karpenter {release}; installed is the definition of {releases}"),
-            None => format!("Karpenter {release}; installed is the definition of an older release"),
+            Some(releases) => format!("Karpenter {release}; the installed definition is from {releases}"),
+            None => format!("Karpenter {release}; the installed definition is from an older release"),
         },
         None => format!("Karpenter {release}; no NodePool definition is known"),
     }
@@ -110,7 +110,7 @@ impl DefinitionFollower {
             source,
             definition,
             keeps_node_limit_mode,
-            "using the rules of this Karpenter"
+            "using the rules of this Karpenter release"
         );
         if now.source() == ReleaseSource::Definition
             && let Some(caution) = now.caution()

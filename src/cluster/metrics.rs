@@ -29,27 +29,27 @@ impl ClusterMetrics {
             watches: WatchMetrics::register(registry),
             release: registry.metric(
                 "karpenter_release_info",
-                "1 for the Karpenter release that NodePools are checked for, and how it is known",
+                "1 for the Karpenter release that NodePools are checked for, with its source",
             ),
             unreadable: registry.metric(
                 "crd_decode_errors",
-                "NodePool definitions that could not be read; the previous one stays in use",
+                "Unreadable NodePool definitions; the previous one stays in use",
             ),
             static_pools: registry.metric(
                 "static_pools",
-                "NodePools with spec.replicas that are known; kubectl scale is checked with them",
+                "Known NodePools with spec.replicas; kubectl scale is checked against them",
             ),
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
-                "Stored NodePools that this rule would deny if they were created now",
+                "Stored NodePools that the rule would deny on creation",
             ),
             limit_used: registry.metric(
                 "nodepool_limit_used_ratio",
-                "How much of a limit the nodes of a stored NodePool use; 1 is all of it",
+                "Used fraction of a stored NodePool's limit; 1 means full",
             ),
             drift_doubts: registry.counters(
                 "drift_doubts",
-                "Changed templates whose hash poolgate does not know, so that it cannot say which nodes are replaced",
+                "Changed templates with an unknown hash; poolgate cannot tell which nodes are replaced",
                 "reason",
             ),
         }
@@ -73,7 +73,7 @@ impl ClusterMetrics {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// A rule would deny so many more stored pools.
+    /// Changes the number of stored pools that a rule would deny.
     pub fn denied_pool(&self, rule: &'static str, more: i64) {
         self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
     }
@@ -88,7 +88,7 @@ impl ClusterMetrics {
         }
     }
 
-    /// Nothing is known of what is stored.
+    /// The stored pools are unknown.
     pub fn no_stored_pools(&self) {
         self.denied_pools.clear();
         self.limit_used.clear();
@@ -108,11 +108,11 @@ impl WatchMetrics {
         Self {
             up: registry.metric(
                 "watch_up",
-                "1 while a watch on the cluster runs, 0 while it does not",
+                "1 while the watch on the cluster runs, 0 while it is down",
             ),
             errors: registry.counters(
                 "watch_errors",
-                "How often a watch on the cluster failed and was opened again",
+                "Restarts of a watch on the cluster after a failure",
                 "watch",
             ),
         }

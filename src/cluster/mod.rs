@@ -1,7 +1,7 @@
 //! The Kubernetes side: which cluster there is, how it is called, and what is watched, read and written in it.
 //!
-//! No review of a NodePool waits for it: what is known is left in [`ClusterView`](crate::cluster::view::ClusterView), and stays
-//! there while the cluster does not answer.
+//! No review of a NodePool waits for the cluster. The known state is in
+//! [`ClusterView`](crate::cluster::view::ClusterView), and stays there while the API server is down.
 
 mod api;
 pub mod clock;

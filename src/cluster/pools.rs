@@ -27,7 +27,7 @@ const MOST_POOLS: usize = 10_000;
 /// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
 
-/// What is kept in place of a limit that is no word and no number, or too long to be kept.
+/// The placeholder of a limit that is neither a word nor a number, or too long to keep.
 const UNREADABLE: &str = "unreadable";
 
 /// The most labels of a NodePool that are kept, in bytes. Scaling a pool with more is not checked.
@@ -148,7 +148,8 @@ impl PoolFollower {
             self.is_logged = true;
             tracing::warn!(
                 limit = MOST_POOLS,
-                "too many NodePools; `kubectl scale` of the others is not checked, and their limits are read each time"
+                "too many NodePools to cache: `kubectl scale` of the others is not checked, and their limits are \
+                 read for each decision"
             );
         }
         room
@@ -193,7 +194,7 @@ fn object(pool: &Pool) -> Option<Value> {
     if !annotations.is_empty() {
         metadata.insert("annotations".into(), annotations.into());
     }
-    // The verdict on a scale request depends on the policy, too: on its exemptions, and on the gates of the provider.
+    // The verdict on a scale request also depends on the policy: its exemptions and the provider's feature gates.
     if replicas.is_some() && are_few(labels) {
         metadata.insert("name".into(), (&*pool.metadata.name).into());
         metadata.extend(labels.is_object().then(|| ("labels".into(), labels.clone())));

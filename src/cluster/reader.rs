@@ -1,5 +1,5 @@
-//! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure is
-//! reported with the place and with what to do about it.
+//! A cluster that a command reads once. It is found as kubectl finds it. Each request has a deadline, and a failure
+//! names the server and the cure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -31,7 +31,7 @@ use super::objects::{
 /// How long the API server may take for a page or an object.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// How many objects a page has: no more are in memory at once, so a cluster of any size can be read.
+/// The number of objects per page. Only one page is in memory, so a cluster of any size can be read.
 const PAGE: u32 = 100;
 
 /// A cluster that is read.
@@ -42,7 +42,7 @@ pub struct ClusterReader {
 }
 
 impl ClusterReader {
-    /// The cluster for the commands on files, which do not know how it is asked.
+    /// The cluster for the commands on files, which know no Kubernetes client.
     pub fn lend(args: &KubeArgs) -> Result<Cluster, ClusterReadError> {
         let reader = Self::connect(args)?;
         Ok(Cluster {
@@ -54,8 +54,8 @@ impl ClusterReader {
     /// Finds the cluster and makes a client. No request is sent yet.
     pub fn connect(args: &KubeArgs) -> Result<Self, ClusterReadError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| ClusterReadError(format!("no request can be sent: {error}")))?;
+        let runtime = runtime
+            .map_err(|error| ClusterReadError(format!("could not start the Kubernetes client: {error}")))?;
         let route = args.route();
         let config = match runtime.block_on(find_at(route)) {
             Ok(Found::Cluster(mut config)) => {
@@ -81,11 +81,13 @@ impl ClusterReader {
                 client,
                 server,
             }),
-            Err(why) => Err(ClusterReadError(format!("{server}: no client: {why}"))),
+            Err(why) => Err(ClusterReadError(format!(
+                "{server}: could not create a client: {why}"
+            ))),
         }
     }
 
-    /// Its client, for a command that sends many requests at once.
+    /// Its client, for a command that sends many requests simultaneously.
     pub fn into_parts(self) -> (Runtime, Client) {
         (self.runtime, self.client)
     }
@@ -96,17 +98,16 @@ impl ClusterReader {
             ClusterReadError(match (error.status(), why) {
                 (_, Fault::NoAnswer(_)) => {
                     let seconds = ANSWER.as_secs();
-                    format!("{server} has not answered within {seconds} s: {verb} {resource}")
+                    format!("{server} did not answer within {seconds} s: {verb} {resource}")
                 }
-                (Some(401), _) => format!("{server} rejects these credentials ({why}): log in again"),
-                (Some(403), _) => format!("{server}: {why}; you need the verb {verb} on {resource}"),
+                (Some(401), _) => format!("{server} rejected the credentials ({why}). Log in again"),
+                (Some(403), _) => format!("{server}: {why}. This requires the verb {verb} on {resource}"),
                 (Some(404), _) => format!(
-                    "{server} does not serve {resource}: its CRD is not installed, or not in this version; name \
-                     another cluster with --context, or install Karpenter's CRDs"
+                    "{server} does not serve {resource}: its CRD is missing or lacks this version. Install \
+                     Karpenter's CRDs, or choose another cluster with --context"
                 ),
                 _ if error.is_unreachable() => format!(
-                    "{server} cannot be reached: {why}; check the address in the kubeconfig, and the way there (VPN, \
-                     proxy)"
+                    "{server} is unreachable: {why}. Check the address in the kubeconfig, the VPN and the proxy"
                 ),
                 _ => format!("{server}: {verb} {resource}: {why}"),
             })
@@ -129,7 +130,7 @@ impl ClusterReader {
             Request::NodeClasses { group, kind } => match self.path_of(group, kind)? {
                 Some(path) => self.list(&path, None, take),
                 None => Err(ClusterReadError(format!(
-                    "{} does not serve this kind of {group}; install its CRD",
+                    "{} does not serve this kind of {group}. Install its CRD",
                     self.server
                 ))),
             },
@@ -272,8 +273,8 @@ fn nowhere(route: ClusterFlags<'_>) -> ClusterReadError {
     match contexts(route) {
         Some(known) => other_context("the kubeconfig has no current context", &known),
         None => ClusterReadError(
-            "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not run in a \
-             pod; give --kubeconfig FILE"
+            "no cluster found: there is no kubeconfig at $KUBECONFIG or ~/.kube/config, and this process does not \
+             run in a pod. Set --kubeconfig FILE"
                 .into(),
         ),
     }
@@ -294,9 +295,7 @@ fn unusable(route: ClusterFlags<'_>, what: String, cause: Option<&UnusableKubeco
 }
 
 fn other_context(what: &str, known: &str) -> ClusterReadError {
-    ClusterReadError(format!(
-        "{what}; give --context with one of its contexts: {known}"
-    ))
+    ClusterReadError(format!("{what}. Set --context to one of its contexts: {known}"))
 }
 
 /// The contexts of the kubeconfig as a list; none if it has none or cannot be read.

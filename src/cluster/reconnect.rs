@@ -1,4 +1,4 @@
-//! The client of a process that keeps running: it does not stay on connections that have died without a word.
+//! The client of a process that keeps running: it leaves connections that have died silently.
 //!
 //! The kernel of a silent API server still acknowledges what is sent, so no timeout of TCP ends such a connection. A GET or
 //! LIST that has no answer in half its time is repeated on a new connection. If that one answers first, it takes over: what
@@ -72,7 +72,7 @@ where
                 Err(error) => error,
             };
             if failures.is_news((), error.as_str()) {
-                tracing::warn!(%error, "no client for the cluster");
+                tracing::warn!(%error, "could not create a client for the cluster");
             }
             self.current.send_replace(Some(Err(error)));
             sleep(RETRY).await;
@@ -108,7 +108,7 @@ where
     fn take_over(&self, new: Client, current: &watch::Receiver<Made>) {
         // If another one has taken over meanwhile, that is as good.
         if matches!(current.has_changed(), Ok(false)) {
-            tracing::info!("the API server was silent: a new connection takes over");
+            tracing::info!("the API server was silent, switched to a new connection");
             self.current.send_replace(Some(Ok(new)));
         }
     }
@@ -163,7 +163,7 @@ mod tests {
         Client::new(never, "default")
     }
 
-    /// A connection that answers after so many seconds: with an empty list, named after it.
+    /// A connection that answers after this many seconds, with an empty list named after it.
     fn answering(name: &'static str, seconds: u64) -> Client {
         let list = service_fn(move |_: Request<Body>| async move {
             sleep(Duration::from_secs(seconds)).await;

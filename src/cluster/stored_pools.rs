@@ -1,5 +1,5 @@
-//! What is shown of stored NodePools: which would be denied if they were created now, and how much of their limits is used.
-//! Each is reviewed when it changes.
+//! Metrics of stored NodePools: which would be denied on creation, and how much of their limits is used. Each is
+//! reviewed when it changes.
 
 #![expect(
     clippy::disallowed_methods,
@@ -31,7 +31,7 @@ const LOOK_AT_CLOCK: Duration = Duration::from_secs(30);
 /// How many limits of a pool are shown.
 const MOST_LIMITS: usize = 16;
 
-/// What is shown of a pool.
+/// The metrics of a pool.
 #[derive(Debug, Default, PartialEq)]
 struct Reviewed {
     /// The rules that would deny it.
@@ -105,7 +105,7 @@ impl StoredPools {
         self.replace(name, Reviewed::default());
     }
 
-    /// What is new is shown before what was known goes, so that a number that stays is never missing.
+    /// New numbers are shown before old ones are removed, so that a lasting number is never missing.
     fn replace(&mut self, name: &str, next: Reviewed) {
         for rule in &next.denied_by {
             self.metrics.denied_pool(rule, 1);
@@ -176,8 +176,8 @@ fn in_force(policy: &PolicyInForce, view: &ClusterView) -> (Arc<Policy>, Arc<Tar
     (Arc::clone(&policy.load().policy), Arc::clone(&view.karpenter()))
 }
 
-/// Waits until the first exemption of a policy ends that had not ended then. The wall clock may be set meanwhile, so it is
-/// read now and then.
+/// Waits for the next end of an exemption of a policy. The wall clock may be set meanwhile, so it is read
+/// periodically.
 async fn exemption_ends(policy: &Policy, then: Timestamp) {
     let ends = policy.exemptions.iter().filter_map(Exemption::ends);
     let Some(next) = ends.filter(|ends| *ends > then).min() else {

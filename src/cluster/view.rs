@@ -1,5 +1,5 @@
-//! What is known of the cluster, as far as a verdict depends on it. The watches write it, and every review reads it; they
-//! wait for each other no longer than one look-up or one change takes.
+//! The known state of the cluster, as far as a verdict depends on it. The watches write it, and every review reads
+//! it. They block each other only for one look-up or one change.
 
 mod pools;
 
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 pub use pools::{CachedPool, Pools};
 
-/// What is known of the cluster; at first nothing.
+/// The known state of the cluster; empty at first.
 #[derive(Debug)]
 pub struct ClusterView {
     /// The Karpenter release while no definition is known.
@@ -25,7 +25,7 @@ pub struct ClusterView {
     pools: RwLock<Option<Pools>>,
 }
 
-/// What the view knows of one pool.
+/// The view's state of one pool.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StaticPool {
     /// The pools are not watched.
@@ -58,7 +58,7 @@ impl ClusterView {
         self.karpenter.load()
     }
 
-    /// From now on this is the cluster's NodePool definition, if it has one.
+    /// Sets the cluster's NodePool definition, if it has one.
     pub fn set_definition(&self, installed: Option<Installed>) {
         let karpenter = match installed {
             Some(installed) => self.without_definition.with_definition(Arc::new(installed)),
@@ -68,12 +68,12 @@ impl ClusterView {
         self.definition_set.send_replace(());
     }
 
-    /// Tells of each definition that is set from now on.
+    /// Notifies of each definition set from now on.
     pub fn definition_changes(&self) -> watch::Receiver<()> {
         self.definition_set.subscribe()
     }
 
-    /// What is known of a static pool.
+    /// The known state of a static pool.
     pub fn static_pool(&self, name: &str) -> StaticPool {
         match &*self.pools.read() {
             None => StaticPool::NotWatched,
@@ -83,7 +83,7 @@ impl ClusterView {
         }
     }
 
-    /// What is kept of a pool; none if it is not known, which does not mean that it does not exist.
+    /// The kept part of a pool; none if it is unknown. It may exist all the same.
     pub fn pool(&self, name: &str) -> Option<CachedPool> {
         self.pools.read().as_ref()?.get(name).cloned()
     }
@@ -93,7 +93,7 @@ impl ClusterView {
         self.pools.read().as_ref().map_or(0, Pools::len)
     }
 
-    /// From now on these are the pools; none if they are not watched any more.
+    /// Sets the pools; none if they are no longer watched.
     pub fn set_pools(&self, pools: Option<Pools>) {
         *self.pools.write() = pools;
     }

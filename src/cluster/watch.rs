@@ -1,6 +1,6 @@
 //! A watch that never stops: list, follow the changes, and begin again after a failure.
 //!
-//! It is not kube's: that keeps bookmarks to itself, and the gate must know up to which version it has seen everything. After a
+//! kube's watcher hides bookmarks, and the gate must know the version up to which it has seen everything. After a
 //! failure it continues from its last version if its follower can, because a list of all pods takes minutes.
 //!
 //! Each step has a deadline, tries become rarer while they fail, and a change of state is logged once. Knows
@@ -40,8 +40,8 @@ const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
 /// A watch that is closed sooner than this is not opened again immediately.
 const EARLY: Duration = Duration::from_secs(WATCH_SECONDS as u64 / 2);
 
-/// After a failure, the first watches are closed after so many seconds: two seconds before that, the API server says up to
-/// which version it has sent everything.
+/// After a failure, the first watches are closed after this many seconds. Two seconds earlier, the API server names
+/// the version up to which it has sent everything.
 const CATCH_UP_SECONDS: u32 = 5;
 
 /// How many of these watches there are before everything is listed.
@@ -62,7 +62,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 pub struct Watch {
     /// Its name in logs and metrics.
     pub name: &'static str,
-    /// What poolgate does while it is down, for the log.
+    /// poolgate's behaviour while it is down, for the log.
     pub meanwhile: &'static str,
     /// A field selector, where not all objects are watched.
     pub fields: Option<&'static str>,
@@ -85,24 +85,24 @@ enum Failure {
     Broken(#[from] kube::Error),
     #[error("the API server closed the watch: {0}")]
     Ended(String),
-    #[error("the API server closes the watch each time before {} s have passed", EARLY.as_secs())]
+    #[error("the API server keeps closing the watch within {} s", EARLY.as_secs())]
     ClosedEarly,
     #[error("the watch was silent for {} s", SILENCE.as_secs())]
     Silent,
-    #[error("what the API server sent has no version to continue from")]
+    #[error("the API server's answer has no resourceVersion to resume from")]
     NoVersion,
     /// The version is too old to continue from.
-    #[error("the version to continue from is too old")]
+    #[error("the resourceVersion is too old to resume from")]
     Expired,
     /// The API server has an older state than the one that was seen: its store was restored.
-    #[error("the version to continue from has not been reached yet")]
+    #[error("the resourceVersion is newer than the API server's state")]
     Backwards,
     /// The follower needs everything again.
-    #[error("a new list is wanted")]
+    #[error("re-list requested")]
     Asked,
 }
 
-/// What the API server answers if a version is too old to continue from.
+/// The API server's answer if a version is too old to resume from.
 const GONE: u16 = 410;
 
 impl Failure {
@@ -144,7 +144,7 @@ impl Watch {
                 .await;
             let pause = state.pause();
             if failure.is_fixed_by_a_list() {
-                tracing::debug!(watch = self.name, "listing again");
+                tracing::debug!(watch = self.name, "re-listing");
                 position = None;
             } else {
                 state.down(&self, &failure);
@@ -244,8 +244,8 @@ impl Watch {
         Ok(version.to_owned())
     }
 
-    /// Follows the changes after a version until the API server closes the watch as planned. Those up to `missed` happened
-    /// while nobody watched.
+    /// Follows the changes after a version until the API server closes the watch as planned. Changes up to `missed`
+    /// happened while the watch was down.
     async fn follow<F: Follower>(
         &self,
         objects: &Collection<F::Object>,
@@ -356,7 +356,7 @@ impl State {
 
     fn up(&mut self, watch: &Watch) {
         if self.up != Some(true) {
-            tracing::info!(watch = watch.name, "watching");
+            tracing::info!(watch = watch.name, "watch is running");
             watch.metrics.is_up(watch.name, true);
             watch.line.set("watching");
             self.up = Some(true);
@@ -367,10 +367,10 @@ impl State {
         watch.metrics.errors.inc(watch.name);
         watch.line.set(format!("not watching: {failure}"));
         if self.up == Some(false) {
-            tracing::debug!(watch = watch.name, error = %failure, "still not watching");
+            tracing::debug!(watch = watch.name, error = %failure, "watch failed again");
         } else {
             watch.metrics.is_up(watch.name, false);
-            tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "not watching");
+            tracing::warn!(watch = watch.name, error = %failure, meanwhile = watch.meanwhile, "watch failed, retrying");
             self.up = Some(false);
         }
     }

@@ -90,7 +90,7 @@ pub struct Webhook {
     pub failure_policy: String,
 }
 
-/// What it calls, and how.
+/// The target of its calls.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientConfig {
@@ -111,7 +111,7 @@ pub struct Service {
     pub path: Option<String>,
 }
 
-/// What it is called for.
+/// The objects and operations that it is called for.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Rule {
@@ -122,7 +122,7 @@ pub struct Rule {
 }
 
 impl ClientConfig {
-    /// What is in `caBundle`; none if that is not base64.
+    /// The content of `caBundle`; none if that is not base64.
     pub fn ca_bundle(&self) -> Option<Vec<u8>> {
         STANDARD
             .decode(self.ca_bundle.as_deref().unwrap_or_default())

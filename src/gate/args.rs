@@ -18,12 +18,12 @@ pub struct GateArgs {
     #[command(flatten)]
     pub ledgers: LedgerArgs,
 
-    /// Admit NodeClaims above the limit, too, and only count them
+    /// Admit NodeClaims above the limit and only count them
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
     pub observe: bool,
 
-    /// How long an admitted NodeClaim that does not appear keeps its place: 45s or more, below 2m. Longer than 34s (the API
-    /// server's limit for a create), and 5s and two election timeouts of etcd
+    /// How long an admitted NodeClaim that does not appear keeps its place: at least 45s, less than 2m. This must
+    /// exceed the API server's create limit (34s), 5s and two etcd election timeouts together
     #[arg(long, env = "POOLGATE_RESERVATION_LIFETIME", value_name = "TIME", default_value = "60s", value_parser = reservation_lifetime)]
     pub reservation_lifetime: Duration,
 }
@@ -33,6 +33,6 @@ fn reservation_lifetime(text: &str) -> Result<Duration, &'static str> {
     if (Duration::from_secs(45)..Duration::from_mins(2)).contains(&lifetime) {
         Ok(lifetime)
     } else {
-        Err("it must be 45s or more, and less than 2m")
+        Err("it must be at least 45s and less than 2m")
     }
 }

@@ -1,5 +1,5 @@
-//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and not too often, no matter how many
-//! wait for them.
+//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and rate-limited however many
+//! decisions wait.
 //!
 //! A LIST continues after its round: if it is too late for one request, the next one can use it.
 
@@ -127,9 +127,8 @@ impl ClaimLists {
     }
 }
 
-/// Lists the claims of a pool as they are now: whole, or their metadata alone, which does not say which of them are being
-/// disrupted. Without a resourceVersion in the request the API server answers from a quorum; all pages are of the first
-/// one's version.
+/// Lists the current claims of a pool: whole, or their metadata alone, which does not show disruptions. Without a
+/// resourceVersion in the request the API server answers from a quorum; all pages are of the first one's version.
 async fn of_pool(
     all: &Collection<NodeClaim>,
     pool: &str,
@@ -149,7 +148,7 @@ async fn of_pool(
     }
     let version = pages.version().and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| CallError::Failure {
-        error: GateError::ApiServer("the API server's list has no version".into()),
+        error: GateError::ApiServer("the API server's list has no resourceVersion".into()),
         is_final: true,
     })?;
     Ok(ClaimView::listed(version, claims))

@@ -1,4 +1,4 @@
-//! What decisions need: everything that is known of pools, ledgers and claims, and how to ask the API server.
+//! The input of decisions: the known pools, ledgers and claims, and the client for the API server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::cluster::pools::Pool;
 use crate::cluster::view::Pools;
 use crate::cluster::view::{CachedPool, ClusterView};
 
-/// What all decisions share.
+/// The state that all decisions share.
 pub struct GateContext {
     pub ledgers: Arc<Ledgers>,
     pub pools: Collection<Pool>,
@@ -34,11 +34,11 @@ pub struct GateContext {
     pub shared: Shared,
     /// Denials by pool that are in no ledger yet.
     unrecorded: Mutex<BTreeMap<Box<str>, u64>>,
-    /// The pools with work beside their rounds.
+    /// Pools with background work in flight: a sweep, or the write of denials.
     beside: Mutex<BTreeSet<Box<str>>>,
 }
 
-/// What a NodePool says of its node limit.
+/// The node limit that a NodePool declares.
 #[derive(Debug, Clone, Default)]
 pub struct PoolLimit {
     /// The pool's uid; `None` if there is no such pool.
@@ -62,7 +62,7 @@ impl PoolLimit {
         };
         let object = Json::from(object);
         let view = NodePool::view(ApiVersion::V1, &object);
-        // What becomes of claims above the limit is not the gate's concern.
+        // The fate of claims above the limit is not decided here.
         let limit = NodeLimit::of(&view, OverLimit::default()).map(|limit| LimitInForce {
             nodes: limit.nodes,
             mode: limit.mode,
@@ -73,7 +73,7 @@ impl PoolLimit {
         Self {
             uid,
             limit,
-            unknown: unknown.map(|place| format!("{place} is no number of nodes").into()),
+            unknown: unknown.map(|place| format!("{place} is not a number of nodes").into()),
         }
     }
 }
@@ -115,12 +115,12 @@ impl GateContext {
         self.unrecorded.lock().get(pool).copied().unwrap_or_default()
     }
 
-    /// So many more denials of this pool were answered and are in no ledger yet.
+    /// Adds denials of this pool that were answered and are in no ledger yet.
     pub fn answered(&self, pool: &str, denials: u64) {
         *self.unrecorded.lock().entry(pool.into()).or_default() += denials;
     }
 
-    /// So many of them are in a ledger now.
+    /// Removes denials that are in a ledger now.
     pub fn recorded(&self, pool: &str, denials: u64) {
         let mut unrecorded = self.unrecorded.lock();
         if let Some(count) = unrecorded.get_mut(pool) {
@@ -131,7 +131,7 @@ impl GateContext {
         }
     }
 
-    /// Begins work beside the rounds of this pool; `None` if there is some already.
+    /// Begins background work for this pool; `None` if some is already in flight.
     pub fn begin_beside(self: &Arc<Self>, pool: &str) -> Option<Beside> {
         let begins = self.beside.lock().insert(pool.into());
         begins.then(|| Beside {
@@ -154,7 +154,7 @@ impl GateContext {
     }
 }
 
-/// Work beside the rounds of a pool: a sweep, or the write of denials. It ends when this is dropped, also by a panic:
+/// Background work for a pool: a sweep, or the write of denials. It ends when this is dropped, also by a panic:
 /// otherwise nothing more of the pool would be recorded until a restart.
 pub struct Beside {
     context: Arc<GateContext>,
@@ -190,7 +190,7 @@ impl GateContext {
     }
 }
 
-/// What the gate shares with the rest of the process.
+/// The state that the gate shares with the rest of the process.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pub view: Arc<ClusterView>,

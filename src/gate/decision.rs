@@ -1,4 +1,4 @@
-//! What the gate decides, as an answer.
+//! The gate's decision, as an answer.
 
 use poolgate_core::nodelimit::ledger::Denial;
 
@@ -39,7 +39,12 @@ impl GateDecision {
         match self {
             Self::Allowed => review.admit(),
             Self::Denied(denied) => {
-                tracing::info!(pool, claim, reason = sentence(pool, &denied), "at the node limit");
+                tracing::info!(
+                    pool,
+                    claim,
+                    reason = sentence(pool, &denied),
+                    "denied a NodeClaim at the node limit"
+                );
                 review.deny(&denied)
             }
             Self::WouldDeny(denied) => {
@@ -47,12 +52,12 @@ impl GateDecision {
                     pool,
                     claim,
                     reason = sentence(pool, &denied),
-                    "at the node limit; admitted by --observe"
+                    "admitted a NodeClaim at the node limit because of --observe"
                 );
                 review.admit_beyond()
             }
             Self::AllowedUndecided(error) => {
-                tracing::debug!(pool, claim, %error, "admitted without a decision");
+                tracing::debug!(pool, claim, %error, "admitted a NodeClaim without a decision");
                 review.admit_beyond()
             }
             Self::DeniedUndecided(error) => review.deny_undecided(&error.to_string()),

@@ -26,10 +26,10 @@ pub enum OnError {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum GateError {
     /// Too many creations wait.
-    #[error("too many NodeClaims wait for an answer")]
+    #[error("too many NodeClaims are waiting for a decision")]
     Busy,
     /// There was no decision in time.
-    #[error("there was no decision within {} ms", .0.as_millis())]
+    #[error("no decision was made within {} ms", .0.as_millis())]
     Late(Duration),
     /// The UID of the NodeClaim cannot be used.
     #[error("the NodeClaim has no usable UID: {0}")]
@@ -44,10 +44,10 @@ pub enum GateError {
     #[error("{0}")]
     Limit(Box<str>),
     /// The pool may have room, but its claims took too long to list.
-    #[error("the NodeClaims of the pool could not be listed in time")]
+    #[error("listing the pool's NodeClaims timed out")]
     ListLate,
     /// A part of poolgate has stopped.
-    #[error("poolgate crashed on this decision: see its log")]
+    #[error("poolgate crashed during this decision, see its log")]
     Ended,
 }
 

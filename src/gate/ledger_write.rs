@@ -64,18 +64,20 @@ impl LedgerWrite {
             tracing::warn!(
                 pool,
                 seconds,
-                "the pool has NodeClaims and no ledger: its limit is new, or the ledger was deleted; /gate/strict denies until this time has passed and all earlier admissions are known"
+                "stored a closed ledger, because the pool has NodeClaims and its limit is new or its ledger was \
+                 deleted. /gate/strict denies until this time has passed and all earlier admissions are known"
             );
         } else {
             tracing::info!(
                 pool,
                 seconds,
-                "the pool has no limit any more, so nothing is reserved; when it has one again, /gate/strict denies until this time has passed"
+                "closed the ledger of a pool that no longer has a limit. If the pool gets a limit again, \
+                 /gate/strict denies until this time has passed"
             );
         }
     }
 
-    /// Stores what no request waits for: if another replica was faster, that one has written what matters.
+    /// Stores a ledger that no request waits for. If another replica was faster, its write is enough.
     pub async fn store_if_unchanged(&self, context: &GateContext, limit: Duration) -> Result<(), CallError> {
         match self.store(context, limit).await {
             Err(CallError::Conflict) => {
@@ -95,7 +97,7 @@ impl LedgerWrite {
         };
         let context = Arc::clone(context);
         spawn(async move {
-            // Counted already if it failed, and nobody waits for it.
+            // A failure is already counted, and no request waits for it.
             let _ = self.store_if_unchanged(&context, write_limit(&[])).await;
             drop(beside);
         });

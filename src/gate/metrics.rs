@@ -23,13 +23,13 @@ impl GateMetrics {
     /// Registers the metrics.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            decisions: registry.metric("gate_decisions", "NodeClaim creations by the gate's decision and the limit's mode; none if the pool has no limit"),
-            errors: registry.counters("gate_errors", "NodeClaim creations that the gate could not decide: /gate admitted them, /gate/strict denied them", "reason"),
-            reads: registry.counters("gate_reads", "Reads from the API server for decisions for which the watches did not suffice", "resource"),
+            decisions: registry.metric("gate_decisions", "NodeClaim creations by decision and mode of the limit; the mode is none without a limit"),
+            errors: registry.counters("gate_errors", "NodeClaim creations without a decision; /gate fails open, /gate/strict fails closed", "reason"),
+            reads: registry.counters("gate_reads", "API server reads for decisions that the watches alone could not support", "resource"),
             ledgers: LedgerMetrics::register(registry),
             invariants: Invariants::register(registry),
             releases: registry.metric("gate_reservations_cancelled", "Reservations cancelled because their answer could not be sent"),
-            stale: registry.metric("gate_stale_denials", "Denials at the limit by a count older than the request, because listing the NodeClaims took too long"),
+            stale: registry.metric("gate_stale_denials", "Denials at the limit based on a count older than the request, because listing NodeClaims took too long"),
         }
     }
 

@@ -1,7 +1,7 @@
-//! `poolgate gate`: it is asked before each NodeClaim is stored, and answers by the ledger of its pool.
+//! `poolgate gate`: the webhook that decides on each NodeClaim before it is stored, by the ledger of its pool.
 //!
-//! A pool for which creations wait has one task: they are decided together and stored with one write, and each waits no longer
-//! than its deadline. What is decided, and why that is exact, is in [`poolgate_core::nodelimit::ledger`].
+//! A pool for which creations wait has one task: they are decided together and stored with one write, and each waits
+//! no longer than its deadline. The decision, and why it is exact, is in [`poolgate_core::nodelimit::ledger`].
 
 mod args;
 mod claim_lists;
@@ -23,7 +23,7 @@ mod waiter;
 pub use args::GateArgs;
 pub use run::gate;
 
-// What the simulation enters by.
+// The entry points of the simulation.
 #[cfg(test)]
 pub use {
     context::{GateContext, Shared},

@@ -1,5 +1,5 @@
-//! The LISTs of NodePools for names that the watch does not know: one at a time, no matter how many names are asked about.
-//! Anybody who reaches the gate can invent names.
+//! The LISTs of NodePools for names that the watch does not know: one at a time, however many names are requested.
+//! Any client of the gate can invent names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct ListedPools {
     pub span: ReadSpan,
 }
 
-/// What a LIST has found, and when the next one may begin; `None` while it runs.
+/// The result of a LIST, and the earliest time of the next one; `None` while it runs.
 type Ended = Option<(Result<Arc<ListedPools>, CallError>, Instant)>;
 
 /// Lists the NodePools.

@@ -1,8 +1,9 @@
 //! The creations that wait, by pool.
 //!
-//! A pool for which something waits has one task. It works in rounds until nothing waits any more, and the end of a request
-//! does not end it: all creations that come during a round are decided together in the next one, and stored with one write.
-//! Sweeps run beside the rounds: no creation waits for one. Two writes of one ledger are as safe as those of two replicas.
+//! A pool for which something waits has one task. It works in rounds until nothing waits any more, and the end of a
+//! request does not end it: all creations that come during a round are decided together in the next one, and stored
+//! with one write. Sweeps run in the background, so no creation waits for one. Simultaneous writes of one ledger are
+//! as safe as those of two replicas.
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -110,7 +111,7 @@ impl Gate {
         let (gate, pool) = (Arc::clone(self), Box::<str>::from(pool));
         Box::new(move || {
             gate.add(&pool, |queue| {
-                // If there are more, their reservations expire by themselves.
+                // Further reservations expire on their own.
                 if queue.releases.len() < MOST_WAITING {
                     queue.releases.push(uid);
                 }
@@ -199,7 +200,7 @@ impl Gate {
     }
 }
 
-/// Receives a decision that comes too late for a NodeClaim that was admitted without it: its reservation is needed.
+/// Receives a decision that comes too late. The NodeClaim was admitted without it and needs its reservation.
 async fn receive(reply: oneshot::Receiver<Reply>) {
     if let Ok(Ok(mut decided)) = reply.await {
         decided.received();

@@ -1,4 +1,4 @@
-//! What a round reads from the API server, and how it reads it in time.
+//! The reads of a round from the API server, and their deadlines.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::pools::Pool;
 use crate::cluster::{Deadline, pools};
 
-/// The shortest and the longest time that the API server gets for one call.
+/// The shortest and the longest deadline of one call.
 const SHORTEST_CALL: Duration = Duration::from_millis(500);
 const LONGEST_CALL: Duration = Duration::from_secs(10);
 
@@ -26,7 +26,7 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
 pub const MARGIN: Duration = Duration::from_millis(100);
 
-/// What was read in this round.
+/// The results of the reads of this round.
 pub struct Reads<'a> {
     context: &'a GateContext,
     /// The pool's name.
@@ -104,7 +104,7 @@ impl<'a> Reads<'a> {
         let as_of = ledger_read.map_or(newest, |read| newest.max(read));
         let listed = timeout(limit, context.pool_lists.as_of(as_of)).await;
         let listed = listed.map_err(|_| CallError::Failure {
-            error: GateError::ApiServer("the NodePools could not be listed in time".into()),
+            error: GateError::ApiServer("listing the NodePools timed out".into()),
             is_final: false,
         })??;
         Ok(Some((listed.by_name.get(name).cloned(), Some(listed.span))))
@@ -172,8 +172,8 @@ fn limit_of(pool: Option<Pool>) -> PoolLimit {
         ..PoolLimit::default()
     };
     match pool.map(pools::kept) {
-        None => unknown("there is no such NodePool"),
-        Some(None) => unknown("the NodePool's resourceVersion is no number"),
+        None => unknown("the NodePool does not exist"),
+        Some(None) => unknown("the NodePool's resourceVersion is not a number"),
         Some(Some((_, pool))) => PoolLimit::of(&pool),
     }
 }

@@ -62,8 +62,8 @@ pub struct NodeClaimReview {
     pub name: Box<str>,
 }
 
-/// Reads a review that asks whether a NodeClaim may be created; if it asks nothing of the gate, returns its answer. Fails only
-/// if there is no request to answer.
+/// Reads the review of a NodeClaim creation. If the gate has nothing to decide, returns the answer. Fails only if
+/// there is no request to answer.
 pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malformed> {
     let (request, objects) = match envelope::open(body, CLAIM) {
         Ok(read) => read,
@@ -125,8 +125,8 @@ fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>)
         DenialStatus::Field {
             path: format!("metadata.labels[{NODEPOOL_LABEL}]"),
             message: format!(
-                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}): the new one has \
-                 not counted it; delete it, and let Karpenter make another one",
+                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}), because the new NodePool has \
+                 not counted it. Delete it and let Karpenter create another one",
                 pool(old),
                 pool(claim)
             ),
@@ -197,7 +197,7 @@ impl NodeClaimReview {
     /// Whether the limit is reached is not known.
     pub fn deny_undecided(&self, error: &str) -> Answer<'static> {
         let text = format!(
-            "poolgate cannot say whether NodePool {} is at its node limit: {error}; /gate/strict admits no NodeClaim \
+            "poolgate cannot tell whether NodePool {} is at its node limit: {error}. /gate/strict denies NodeClaims \
              until it can",
             self.pool
         );
@@ -210,12 +210,12 @@ pub fn sentence(pool: &str, denied: &Denial) -> String {
     match denied {
         Denial::Full(full) => full_sentence(pool, full),
         Denial::Busy => format!(
-            "NodePool {pool} is below its node limit, but more NodeClaims are being created at once than poolgate can \
-             keep track of; try again within a minute"
+            "NodePool {pool} is below its node limit, but too many NodeClaim creations are in flight. Retry in \
+             about a minute"
         ),
         Denial::LedgerLost => format!(
-            "NodePool {pool} may be at its node limit: not all admissions are on record, because its limit is new or its \
-             ledger was lost; poolgate waits until their outcome is known; try again in a minute"
+            "NodePool {pool} may be at its node limit. Its limit is new or its ledger was lost, so not all \
+             admissions are on record. Retry in about a minute"
         ),
     }
 }
@@ -230,7 +230,7 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         stale,
     } = full;
     let mut text = format!(
-        "NodePool {pool} is at its node limit of {} ({}), and {} towards it",
+        "NodePool {pool} is at its node limit of {} ({}): {} towards it",
         limit.nodes,
         limit.mode.as_str(),
         match occupied.saturating_sub(*outstanding) {
@@ -240,25 +240,25 @@ fn full_sentence(pool: &str, full: &Full) -> String {
     );
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     let is_held = limit.mode == NodeLimitMode::Hard && *terminating > 0;
-    // A String takes everything.
+    // Writing to a String cannot fail.
     if is_held {
-        let _ = write!(text, " ({terminating} of them {} terminating)", are(*terminating));
+        let _ = write!(text, " ({terminating} {} terminating)", are(*terminating));
     }
     if *outstanding > 0 {
         let _ = write!(text, ", {outstanding} more {} being created", are(*outstanding));
     }
     if *stale {
-        text += " (by the last count: the API server takes too long to list them)";
+        text += " (by the last count, because listing NodeClaims takes too long)";
     } else if limit.surge > 0 {
         let _ = write!(
             text,
-            "; its surge of {} admits one more for each node that Karpenter is replacing, now {disrupted}",
+            ". Its surge of {} admits one more for each node that Karpenter is replacing, now {disrupted}",
             limit.surge
         );
     }
-    text += "; raise the limit, or wait until a node has gone";
+    text += ". Raise the limit, or wait until a node is gone";
     if is_held {
-        text += " (terminationGracePeriod bounds how long a drain may take)";
+        text += " (terminationGracePeriod bounds its drain)";
     }
     text
 }
@@ -369,20 +369,20 @@ mod tests {
         };
         assert_eq!(
             full(NodeLimitMode::Hard, 0, 6, 2, 1),
-            "NodePool general is at its node limit of 5 (Hard), and 5 NodeClaims count towards it (2 \
-             of them are terminating), 1 more is being created; raise the limit, or wait until a node has gone \
-             (terminationGracePeriod bounds how long a drain may take)"
+            "NodePool general is at its node limit of 5 (Hard): 5 NodeClaims count towards it (2 are terminating), \
+             1 more is being created. Raise the limit, or wait until a node is gone (terminationGracePeriod bounds \
+             its drain)"
         );
         assert_eq!(
             full(NodeLimitMode::Soft, 0, 1, 2, 0),
-            "NodePool general is at its node limit of 5 (Soft), and 1 NodeClaim counts towards it; \
-             raise the limit, or wait until a node has gone"
+            "NodePool general is at its node limit of 5 (Soft): 1 NodeClaim counts towards it. Raise the limit, or \
+             wait until a node is gone"
         );
         assert_eq!(
             full(NodeLimitMode::Hard, 2, 6, 0, 0),
-            "NodePool general is at its node limit of 5 (Hard), and 6 NodeClaims count towards it; its surge of 2 \
-             admits one more for each node that Karpenter is replacing, now 1; raise the limit, or wait until a node \
-             has gone"
+            "NodePool general is at its node limit of 5 (Hard): 6 NodeClaims count towards it. Its surge of 2 \
+             admits one more for each node that Karpenter is replacing, now 1. Raise the limit, or wait until a \
+             node is gone"
         );
     }
 

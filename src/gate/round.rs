@@ -18,7 +18,7 @@ use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
 use super::waiter::Waiter;
 use crate::cluster::ledgers::StoredLedger;
 
-/// How old a view may be that a creation is denied by.
+/// The maximum age of a view that a denial rests on.
 const OLDEST_VIEW: Duration = Duration::from_mins(5);
 
 /// How many steps are tried for work that no request waits for.
@@ -92,7 +92,8 @@ impl<'a> Round<'a> {
                 Ok(None) => return,
                 Ok(Some(more)) => {
                     needs = more;
-                    // What is needed may be there already. Watches and other rounds get their turn between two steps.
+                    // The needed state may be there already. Watches and other rounds get their turn between two
+                    // steps.
                     yield_now().await;
                 }
                 Err(CallError::Conflict) => needs = LEDGER,
@@ -123,7 +124,7 @@ impl<'a> Round<'a> {
             return Ok(Some(LIMIT));
         };
         let base = self.base();
-        // A ledger that is gone is made anew only for the pool that there is now.
+        // A deleted ledger is recreated only for the pool that exists now.
         if read.is_none() && (base.is_none() || !self.waiters.is_empty()) {
             return Ok(Some(LIMIT));
         }
@@ -182,7 +183,7 @@ impl<'a> Round<'a> {
     fn write(&self, pool: &PoolLimit, base: Option<&LedgerToDecideOn>, ledger: Ledger) -> LedgerWrite {
         let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
         let before = base.map(LedgerToDecideOn::ledger);
-        // By a watch, it may be a pool of that name that is gone: then garbage collection would delete the ledger.
+        // A watch may still show a deleted pool of that name. Garbage collection would then delete the ledger.
         let is_read = self.read.pool.as_ref().is_some_and(|pool| pool.read.is_some());
         let owner = base.map(|base| &base.stored.owner);
         let read = pool.uid.as_ref().filter(|_| is_read || owner.is_none());
@@ -198,7 +199,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Stores a ledger, in which the reservations are cancelled that must be.
+    /// Stores a ledger without the reservations to be cancelled.
     async fn store(&mut self, write: &LedgerWrite) -> Result<(), CallError> {
         let stored = write.store(self.context, write_limit(&self.waiters)).await;
         match &stored {
@@ -280,13 +281,13 @@ impl<'a> Round<'a> {
             return;
         }
         let creations = undecided.len();
-        tracing::warn!(pool = self.pool, %error, creations, "NodeClaim creations could not be decided");
+        tracing::warn!(pool = self.pool, %error, creations, "could not decide on NodeClaim creations");
         for waiter in undecided {
             waiter.fail(error.clone());
         }
     }
 
-    /// What must be read before anything else.
+    /// The reads that come before all others.
     fn first_needs(&mut self, is_sweep: bool) -> Needs {
         let pool = self.context.shared.view.pool(self.pool);
         self.read.pool = pool.map(|pool| Observed::kept(PoolLimit::of(&pool)));
@@ -301,8 +302,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What a decision needs beyond what the watches know, to be read all at once. The limit is always read: a silent watch may
-    /// have an old one, or none.
+    /// The reads that a decision needs beyond the watches, to be made simultaneously. The limit is always read,
+    /// because a silent watch may have an old one, or none.
     fn needs_by_what_is_known(&self) -> Needs {
         let known = match &self.read.pool {
             Some(Observed { value, read }) => {
@@ -351,7 +352,7 @@ impl<'a> Round<'a> {
         } else {
             (&uncounted, None)
         };
-        // What was listed without disruptions is no evidence of them.
+        // A list without disruptions proves nothing about them.
         let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());
         let listed = listed.filter(|listed| listed.whole || !depends);
         let ledgers = context.ledgers.known();

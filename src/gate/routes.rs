@@ -14,7 +14,7 @@ use super::review;
 use crate::serving::admission::About;
 use crate::serving::webhook::{Intake, Rejection, Route, deadline};
 
-/// What a wrong path is told.
+/// The paths that a 404 names.
 pub const PATHS: &str = "/gate or /gate/strict";
 
 /// Answers whether NodeClaims may be created.
@@ -55,7 +55,7 @@ impl ClaimWebhook {
         self.intake.answer(self.route(on_error), request, review).await
     }
 
-    /// Asks the gate about a NodeClaim, and answers before the API server stops waiting.
+    /// Lets the gate decide on a NodeClaim, and answers before the API server times out.
     async fn review(self: &Arc<Self>, on_error: OnError, request: Request) -> Result<Vec<u8>, Rejection> {
         let (began, limit) = (Instant::now(), deadline::from_query(request.uri().query()));
         let route = self.route(on_error);

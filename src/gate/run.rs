@@ -20,8 +20,8 @@ use crate::serving::cluster_watch::ClusterWatch;
 use crate::serving::registration::Serves;
 use crate::serving::webhook::{CertificateChoice, WebhookServer};
 
-/// What poolgate does while one of the watches is down.
-const MEANWHILE: &str = "the gate reads what it needs for each decision";
+/// The gate's behaviour while one of the watches is down.
+const MEANWHILE: &str = "the gate reads from the API server for each decision";
 
 /// Serves until a signal. Returns the exit code: 0 after a clean stop.
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {

@@ -21,12 +21,12 @@ pub struct ReconcileArgs {
     #[command(flatten)]
     pub policy: WatchedPolicyArgs,
 
-    /// What to do with nodes above a limit [default: what the policy says; a pool's annotation
-    /// poolgate.dev/over-limit wins over both]
+    /// What to do with nodes above a limit. A pool's annotation poolgate.dev/over-limit takes precedence [default:
+    /// the policy's choice]
     #[arg(long, env = "POOLGATE_OVER_LIMIT", value_enum, value_name = "WHAT")]
     over_limit: Option<OverLimitChoice>,
 
-    /// The most nodes to terminate in a minute, in all pools together
+    /// Maximum number of nodes to terminate per minute, across all pools
     #[arg(
         long,
         env = "POOLGATE_MAX_TERMINATIONS_PER_MINUTE",
@@ -45,7 +45,7 @@ pub struct ReconcileArgs {
         value_parser = lease_duration)]
     pub lease_duration: Duration,
 
-    /// Write nothing; show in logs and metrics what would be written
+    /// Write nothing. Logs and metrics show the intended writes
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
     pub observe: bool,
 
@@ -71,9 +71,9 @@ pub struct ReconcileArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OverLimitChoice {
-    /// Keep them, and show them in events and metrics
+    /// Keep them, and report them in events and metrics
     Report,
-    /// Delete them, the cheapest first
+    /// Delete them, cheapest first
     Terminate,
 }
 

@@ -1,4 +1,4 @@
-//! When each pool is reconciled: many beside one another, each at most once at a time.
+//! When each pool is reconciled: many pools simultaneously, but each pool by one task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::cluster::LedgerStore;
 use crate::runtime::policy_watch::PolicyInForce;
 use crate::runtime::telemetry::LogOnce;
 
-/// How often to look at what time alone changes: the end of a term.
+/// How often to check for changes that only time brings, such as the end of a term.
 const TICK: Duration = Duration::from_secs(1);
 
 /// How many pools are reconciled at the same time. A webhook that hangs takes the place of its pool for some seconds.
@@ -192,7 +192,7 @@ impl Controller {
                 metrics.reconciled(*took, false);
                 self.queue.failed(pool, now);
                 if self.failures.is_news(Arc::clone(pool), error.to_string()) {
-                    tracing::warn!(nodepool = &**pool, %error, "reconciling failed; it is tried again");
+                    tracing::warn!(nodepool = &**pool, %error, "reconciling failed, retrying");
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Controller {
             _ => policy,
         };
         if loaded.is_stand_in {
-            tracing::warn!("the policy file cannot be used: no node is terminated until it can");
+            tracing::warn!("the policy file is unusable, so no node is terminated");
         }
         self.pools.seen.change(|index| index.set_policy(policy));
     }

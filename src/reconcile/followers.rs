@@ -18,7 +18,7 @@ use crate::cluster::{DEFINITION_FIELDS, Follower, Versioned};
 
 /// Objects of a kind that the index keeps.
 pub trait Indexed: Versioned + DeserializeOwned + Clone + Send + 'static {
-    /// What identifies an object.
+    /// The identity of an object.
     type Key: Ord + Send;
 
     /// The name of their watch, one of [`WATCHES`](super::watched_state::WATCHES).

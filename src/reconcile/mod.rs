@@ -1,5 +1,5 @@
-//! `poolgate reconcile`: keeps Karpenter from trying what a pool's node limit forbids, and deletes NodeClaims
-//! above it.
+//! `poolgate reconcile`: keeps Karpenter from attempts that a pool's node limit forbids, and deletes NodeClaims above
+//! the limit.
 //!
 //! Watches fill an index; a queue says which pool is due; core's plan says what to do about it; `apply` does it.
 //! Nothing that is needed for safety is kept in memory only: marks are on the nodes, victims in the ledger, and the
@@ -25,7 +25,7 @@ mod watched_state;
 pub use args::ReconcileArgs;
 pub use run::reconcile;
 
-// What the simulation enters by.
+// The entry points of the simulation.
 #[cfg(test)]
 pub use {
     metrics::ReconcileMetrics,

@@ -16,7 +16,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// At most so many in any minute.
+    /// Allows at most this many in any minute.
     pub fn new(most: u32) -> Self {
         Self {
             most: usize::try_from(most).unwrap_or(usize::MAX),

@@ -1,4 +1,4 @@
-//! The parts of a reconciler, which run beside one another: watches, leader election, controller.
+//! The concurrent parts of a reconciler: watches, leader election, controller.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ use crate::runtime::telemetry::LogOnce;
 /// The Lease of the leader: only its holder writes.
 pub const LEASE: &str = "poolgate-reconciler";
 
-/// What is reported while a watch is down.
-const MEANWHILE: &str = "the last known state is used, and nothing is terminated";
+/// Reported while a watch is down.
+const MEANWHILE: &str = "poolgate uses the last known state and terminates nothing";
 
-/// Everything that it needs beside a client.
+/// Everything that it needs besides a client.
 pub struct Reconciler {
     pub args: ReconcileArgs,
-    /// The name by which it holds the Lease, which no other process has.
+    /// The unique name by which it holds the Lease.
     pub identity: String,
     pub clock: Clock,
     pub policy: PolicyInForce,
@@ -56,7 +56,7 @@ impl Lines {
     pub fn of(board: &StatusBoard, observe: bool) -> Self {
         let leader = board.line("leader");
         leader.set(if observe {
-            "no election: --observe writes nothing"
+            "no election, because --observe writes nothing"
         } else {
             "not yet known"
         });

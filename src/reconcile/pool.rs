@@ -1,4 +1,4 @@
-//! Reconciles one pool: plans for what is known of it, and carries out the plan in an order in which each step is safe if the
+//! Reconciles one pool: plans for its known state, and carries out the plan. The order keeps each step safe if the
 //! next one fails.
 
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use super::watched_state::WatchedState;
 use crate::cluster::LedgerStore;
 use crate::runtime::policy_watch::PolicyInForce;
 
-/// How soon a pool is reconciled again if a replacement could not go on.
+/// Requeue delay after a replacement step that could not proceed.
 const NEXT_STEP: Duration = Duration::from_secs(1);
 
 /// How often a pool is reconciled that has not changed.
 const RESYNC: Duration = Duration::from_mins(10);
 
-/// What the reconciliations of all pools share.
+/// The state that the reconciliations of all pools share.
 pub struct PoolReconciler {
     pub seen: WatchedState,
     pub writer: Writer,
@@ -39,7 +39,7 @@ pub struct PoolReconciler {
     pub lists_drifted: tokio::sync::Mutex<()>,
 }
 
-/// What is remembered of a pool from one reconciliation to the next.
+/// The memory of a pool from one reconciliation to the next.
 #[derive(Debug, Default)]
 pub struct PoolMemory {
     plan: Memory,
@@ -100,7 +100,7 @@ impl PoolReconciler {
             node: node.clone(),
             hand_over: false,
         });
-        // A node that could not be held is still open: no other one is opened beside it.
+        // A node that could not be held is still open, so no other node is opened.
         let turns: &[Unhold] = if held.is_ok() { &plan.unhold } else { &[] };
         let unhold: Vec<_> = turns.iter().cloned().chain(strays).collect();
         held.and(self.writer.unhold(&unhold).await)
@@ -113,9 +113,9 @@ impl PoolReconciler {
         }
     }
 
-    /// What a plan for the pool is made from.
+    /// The input of a plan for the pool.
     pub fn state<'s>(&self, snapshot: &'s Snapshot) -> PoolState<'s> {
-        // A policy that cannot be read might not allow to terminate what the built-in one would.
+        // An unreadable policy might forbid terminations that the built-in one allows.
         let is_known = !self.policy.load().is_stand_in;
         let steady = self.seen.steady_since().filter(|_| is_known);
         let since = steady

@@ -1,6 +1,6 @@
 //! Which pool is reconciled next, and when. The rate is limited for each pool and for all together; failures back
-//! off, and no pool is taken again before its last reconciliation has ended. The caller passes the time. Of pools only the
-//! names are known here.
+//! off, and no pool is taken again before its last reconciliation has ended. The caller passes the time. Only the
+//! names of pools are known here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

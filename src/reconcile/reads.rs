@@ -1,4 +1,4 @@
-//! What is read right before a deletion, and how old it may be then.
+//! The reads right before a deletion, and their maximum age.
 //!
 //! The list of the pool's claims is read first, and everything else after it, side by side: in a large pool the list takes
 //! longest, and the victim must not be older because of that.
@@ -23,7 +23,7 @@ const LONG_LIST: Duration = Duration::from_secs(1);
 /// How often everything is read for one deletion, at most.
 pub const MOST_READS: usize = 3;
 
-/// What was read of the claim to delete, and when.
+/// The state of the claim to delete, and the times of the reads.
 pub struct Read {
     pub claim: Applied,
     /// From when its age counts.
@@ -38,8 +38,8 @@ impl Read {
 }
 
 impl PoolReconciler {
-    /// Reads pool, ledger and claims as they are stored now, and of one claim its node and pods too. `None` if it is too early
-    /// to decide: a watch lags, and what it shows next is planned anew.
+    /// Reads the current pool, ledger and claims, and the node and pods of one claim. `None` if it is too early to
+    /// decide: a watch lags, and its next change leads to a new plan.
     pub async fn read_again(
         &self,
         snapshot: &mut Snapshot,

@@ -13,8 +13,8 @@ use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
 
 impl PoolReconciler {
-    /// Takes the next step of a replacement. False if it could not be taken: then it is planned anew, and `memory`, that from
-    /// before the plan, has the reason.
+    /// Takes the next step of a replacement. False if that was not possible. A new plan follows then, and `memory`,
+    /// taken before the plan, has the reason.
     pub async fn replace(
         &self,
         snapshot: &Snapshot,
@@ -58,7 +58,7 @@ impl PoolReconciler {
                 node = &*ended.node,
                 reason = ended.reason.as_str(),
                 outcome = ended.outcome.as_str(),
-                "replacement ended"
+                "a replacement ended"
             );
         }
         Ok(true)
@@ -77,7 +77,7 @@ impl PoolReconciler {
         for _ in 0..MOST_READS {
             let its = (listed.uid.as_str(), &*listed.claim);
             let read = self.read_again(&mut snapshot, its).await?;
-            // A change begins the tries anew: the watch shows it, and it is planned anew.
+            // A change resets the tries. The watch shows it, and a new plan follows.
             let Some(read) = read.filter(|read| read.claim.is_unchanged) else {
                 return Ok(true);
             };
@@ -115,7 +115,7 @@ impl PoolReconciler {
                     nodeclaim = &*claim.name,
                     node = &*listed.node,
                     reason = listed.reason.as_str(),
-                    "terminated: it is replaced in a pool at its limit"
+                    "deleted NodeClaim to make room for its replacement"
                 );
                 return Ok(true);
             }
@@ -144,10 +144,10 @@ impl PoolReconciler {
     ) -> Result<bool, WriteError> {
         let pool = &snapshot.pool;
         if self.writer.observe {
-            tracing::info!(nodepool = &*pool.name, ?next, "would write into the ledger");
+            tracing::info!(nodepool = &*pool.name, ?next, "would write the ledger");
             return Ok(true);
         }
-        // Pools that are reconciled beside one another must not each list one: in the cluster it is one at a time.
+        // Pools that are reconciled simultaneously must not each list one: the cluster replaces one at a time.
         let _only = match &next.replacement {
             Some(listed) if listed.reason == ReplacedFor::Drifted => {
                 let Ok(only) = self.lists_drifted.try_lock() else {

@@ -1,5 +1,4 @@
-//! What this account may do to NodeClaims. The manifests give each right by a choice of its own, so a cluster may
-//! lack any of them.
+//! This account's rights on NodeClaims. The manifests grant each right separately, so a cluster may lack any of them.
 
 use std::future::pending;
 use std::time::Duration;
@@ -18,10 +17,10 @@ use crate::runtime::telemetry::LogOnce;
 /// How often the rights are read.
 const PERIOD: Duration = Duration::from_mins(1);
 
-/// Where an account asks what it may do.
+/// The reviews by which an account learns its rights.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
-/// What the API server said last; nothing before it was asked.
+/// The API server's last answer; none before the first request.
 #[derive(Debug, Default)]
 pub struct GrantedRights(watch::Sender<Option<Rights>>);
 
@@ -41,17 +40,17 @@ impl GrantedRights {
         self.0.borrow().unwrap_or(Rights::ALL)
     }
 
-    /// Whether the API server was asked.
+    /// Whether the API server has answered.
     pub fn are_known(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Tells of each change.
+    /// Notifies of each change.
     pub fn changes(&self) -> watch::Receiver<Option<Rights>> {
         self.0.subscribe()
     }
 
-    /// Asks again and again, while this replica leads. With `--observe` the API server is not asked.
+    /// Reads the rights periodically while this replica leads. With `--observe` they are not read.
     pub async fn follow(&self, writer: &Writer) {
         let (logged, mut leadership) = (LogOnce::default(), writer.leadership.clone());
         if writer.observe {
@@ -71,7 +70,7 @@ impl GrantedRights {
                 }
                 Err(error) => {
                     if logged.is_news((), error.to_string()) {
-                        tracing::warn!(%error, "cannot find out what this account may do to NodeClaims");
+                        tracing::warn!(%error, "could not check this account's rights on NodeClaims");
                     }
                     before
                 }
@@ -104,31 +103,31 @@ async fn may(client: &Client, verb: &str) -> Result<bool, ApiError> {
     Ok(answer.status.allowed)
 }
 
-/// Says what is granted now and was not before, and what is no longer granted.
+/// Logs granted and withdrawn rights.
 fn log_changes(before: Rights, now: Rights) {
     for (verb, before, now, otherwise) in [
         (
             "terminate",
             before.terminate,
             now.terminate,
-            "those above a limit are reported and stay",
+            "nodes above a limit will only be reported",
         ),
         (
             "delete",
             before.delete,
             now.delete,
-            "none is terminated, and none is replaced in a full pool",
+            "no node will be terminated, or replaced in a full pool",
         ),
         (
             "patch",
             before.patch,
             now.patch,
-            "none is repaired in a full pool, because no deadline can be set",
+            "broken nodes in full pools will not be repaired",
         ),
     ] {
         match (before, now) {
-            (false, true) => tracing::info!("this account may {verb} NodeClaims now"),
-            (true, false) => tracing::info!("this account may not {verb} NodeClaims: {otherwise}"),
+            (false, true) => tracing::info!("RBAC now grants {verb} on nodeclaims"),
+            (true, false) => tracing::info!("missing RBAC: {verb} on nodeclaims; {otherwise}"),
             _ => {}
         }
     }

@@ -41,13 +41,13 @@ pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let cluster = required_cluster(&args.cluster).await?;
     let client = client(cluster).await;
-    let client = client.map_err(|error| anyhow!("no client for the cluster: {error}"))?;
+    let client = client.map_err(|error| anyhow!("could not create a client for the cluster: {error}"))?;
     let longest = args.if_lease_older_than;
     unhold_with(client, &args.ledgers.ledger_namespace, longest, Clock::start()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for so long.
+/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for that long.
 pub async fn unhold_with(
     client: Client,
     namespace: &str,
@@ -56,14 +56,14 @@ pub async fn unhold_with(
 ) -> anyhow::Result<()> {
     if let Some(longest) = longest {
         let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest, &clock).await;
-        if !is_silent.map_err(|error| anyhow!("the Lease cannot be read: {error}"))? {
-            tracing::info!("a reconciler renews the Lease: no mark is removed");
+        if !is_silent.map_err(|error| anyhow!("could not read the Lease: {error}"))? {
+            tracing::info!("a reconciler is renewing the Lease, so no mark is removed");
             return Ok(());
         }
     } else if let Some(holder) = lease_holder(client.clone(), namespace, LEASE).await {
         tracing::warn!(
             holder,
-            "the Lease names a reconciler: if it still runs, it sets its marks again"
+            "the Lease names a reconciler, which sets its marks again if it is still running"
         );
     }
     let writer = Writer {
@@ -74,15 +74,11 @@ pub async fn unhold_with(
         observe: false,
         unheld: LogOnce::default(),
     };
-    let failed = |error| anyhow!("not every mark could be removed: {error}");
+    let failed = |error| anyhow!("could not remove every mark: {error}");
     // A node that keeps its mark does not keep the limits low.
     let (nodes, limits) = (unhold_all(&writer).await, restore_limits(&writer).await);
     let (nodes, limits) = (nodes.map_err(failed)?, limits.map_err(failed)?);
-    tracing::info!(
-        nodes,
-        limits,
-        "all marks are removed, and all lowered limits are restored"
-    );
+    tracing::info!(nodes, limits, "removed all marks and restored all lowered limits");
     Ok(())
 }
 
@@ -135,7 +131,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
 /// The part that is waited for at the end.
 const RECONCILER: &str = "reconciler";
 
-/// A name that no other process has: two containers may have the same host name.
+/// A unique name: two containers may have the same host name.
 #[expect(clippy::disallowed_types, reason = "a simulation brings its own names")]
 fn identity() -> String {
     let host = std::env::var("HOSTNAME").ok().filter(|name| !name.is_empty());

@@ -13,7 +13,7 @@ use super::index::Snapshot;
 use super::pool::PoolReconciler;
 use super::reads::MOST_READS;
 
-/// After so many refusals the other pools come first: a refusal may take as long as a webhook.
+/// After this many refusals the other pools come first, because a refusal may take as long as a webhook.
 const MOST_REFUSALS: usize = 10;
 
 /// The victims that the API server refused to delete.
@@ -34,7 +34,7 @@ impl PoolReconciler {
         }
         let stored = self.writer.call(|by| self.ledgers.state(&pool.name, by)).await?;
         if stored.identity.is_some() {
-            // The watch lags: what it shows next is planned anew.
+            // The watch lags. Its next change leads to a new plan.
             return Ok(());
         }
         let has_claims = !self.writer.list_claims(&pool.name).await?.is_empty();
@@ -43,7 +43,7 @@ impl PoolReconciler {
         if self.writer.write_unless_stale("ledger", written).await?.is_some() {
             tracing::warn!(
                 nodepool = &*pool.name,
-                "the ledger was missing; nothing is terminated until the gate has opened a new one"
+                "stored a ledger in place of a missing one, nothing is terminated until the gate opens it"
             );
         }
         Ok(())
@@ -53,7 +53,11 @@ impl PoolReconciler {
     pub async fn list_victims(&self, snapshot: &Snapshot, victims: &[Arc<str>]) -> Result<(), WriteError> {
         let pool = &snapshot.pool;
         if self.writer.observe {
-            tracing::info!(nodepool = &*pool.name, ?victims, "would list for termination");
+            tracing::info!(
+                nodepool = &*pool.name,
+                ?victims,
+                "would list victims for termination"
+            );
             return Ok(());
         }
         if !snapshot.exists {
@@ -66,7 +70,7 @@ impl PoolReconciler {
         // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
         let written = self.writer.write_unless_stale("victims", written);
         if written.await?.is_some() {
-            tracing::info!(nodepool = &*pool.name, ?victims, "listed for termination");
+            tracing::info!(nodepool = &*pool.name, ?victims, "listed victims for termination");
         }
         Ok(())
     }
@@ -120,7 +124,7 @@ impl PoolReconciler {
                 .delete(pool, &claim, &read.claim.version, &snapshot.ledger);
             match deleted.await {
                 Err(error) if error.is_refusal() => {
-                    tracing::warn!(nodeclaim = &*claim.name, %error, "not terminated");
+                    tracing::warn!(nodeclaim = &*claim.name, %error, "could not delete NodeClaim");
                     self.pace.lock().give_back(counted_at);
                     undeleted.uids.insert(claim.uid);
                     undeleted.first.get_or_insert(error);
@@ -132,7 +136,7 @@ impl PoolReconciler {
                     tracing::info!(
                         nodepool = &**pool,
                         nodeclaim = &*claim.name,
-                        "terminated: above the node limit"
+                        "deleted NodeClaim above the node limit"
                     );
                     return Ok(true);
                 }

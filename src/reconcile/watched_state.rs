@@ -1,4 +1,4 @@
-//! What all watches have seen, and since when without a gap.
+//! The state seen by all watches, and since when without a gap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub const WATCHES: [&str; 6] = [
     "ledgers",
 ];
 
-/// What the watches have seen; clones share it.
+/// The state seen by the watches; clones share it.
 #[derive(Debug, Clone)]
 pub struct WatchedState(Arc<Inner>);
 

@@ -52,7 +52,7 @@ pub fn run(args: &AdmitArgs) -> anyhow::Result<ExitCode> {
     let body = read_bounded(terminal::stdin("an AdmissionReview"))?;
     let mut answer = reviewer
         .respond(endpoint, &body)
-        .context("standard input cannot be answered")?;
+        .context("could not answer standard input")?;
     answer.body.push(b'\n');
     terminal::print(&answer.body)?;
     Ok(match answer.summary.verdict {
@@ -70,7 +70,7 @@ fn read_bounded(input: impl Read) -> anyhow::Result<Vec<u8>> {
         .context("standard input cannot be read")?;
     ensure!(
         u64::try_from(body.len()).is_ok_and(|length| length <= MAX_BYTES),
-        "standard input is longer than {MAX_BYTES} bytes, which no API server sends"
+        "standard input exceeds {MAX_BYTES} bytes, the most that an API server sends"
     );
     Ok(body)
 }

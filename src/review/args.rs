@@ -13,7 +13,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub webhook: WebhookArgs,
 
-    /// Watch no cluster, even if one is configured
+    /// Do not watch a cluster, even if one is configured
     #[arg(long, env = "POOLGATE_NO_CLUSTER", value_parser = BoolishValueParser::new(),
         conflicts_with_all = ["kubeconfig", "context"])]
     pub no_cluster: bool,
@@ -21,8 +21,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub policy: WatchedPolicyArgs,
 
-    /// Do not start while the file of --policy cannot be used. Without this flag the built-in policy is used in place of a
-    /// file with mistakes
+    /// Do not start with an unusable --policy file. Without this flag the built-in policy replaces a file with mistakes
     #[arg(
         long,
         env = "POOLGATE_POLICY_REQUIRED",
@@ -32,7 +31,7 @@ pub struct ServeArgs {
     )]
     policy_required: bool,
 
-    /// Whether /mutate denies as /validate does; off if another webhook changes NodePools after poolgate
+    /// Whether /mutate denies as /validate does. Turn it off if another webhook changes NodePools after poolgate
     #[arg(
         long,
         env = "POOLGATE_MUTATE_VERDICT",
@@ -44,7 +43,7 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// What happens while the policy file cannot be used.
+    /// The behaviour while the policy file is unusable.
     pub fn if_unusable(&self) -> IfUnusable {
         if self.policy_required {
             IfUnusable::Fail

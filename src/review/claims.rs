@@ -16,13 +16,13 @@ use crate::cluster::objects::{Metadata, NODE_CLAIMS, Object, Texts};
 use crate::cluster::{ApiError, Collection, Deadline};
 use crate::runtime::telemetry::Counters;
 
-/// How long the list may take. A review goes on without it then.
+/// How long the list may take. The review continues without a late one.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// How many NodeClaims are on a page.
 const PAGE: u32 = 500;
 
-/// The most NodeClaims of a pool that are listed: what is said of more is not exact.
+/// The most NodeClaims of a pool that are listed. Messages about larger pools are not exact.
 const MOST: usize = 5_000;
 
 type ClaimObject = Object<Metadata<Texts, Texts>, IgnoredAny, IgnoredAny>;
@@ -36,7 +36,7 @@ pub struct ClaimLister {
 }
 
 impl ClaimLister {
-    /// With this client. What is not known of a change is counted there.
+    /// With this client. Unknown effects of a change are counted there.
     pub fn new(client: Client, doubts: Counters) -> Self {
         Self {
             claims: Arc::new(Collection::new(client, NODE_CLAIMS)),
@@ -58,7 +58,7 @@ impl ClaimLister {
         let _turn = self.turn.try_acquire().ok()?;
         let listed = block_in_place(|| Handle::current().block_on(self.all(pool)).map_err(Box::new));
         listed.unwrap_or_else(|error| {
-            tracing::warn!(pool, %error, "NodeClaims not listed: a changed template is judged by the NodePool's status");
+            tracing::warn!(pool, %error, "could not list NodeClaims, the changed template is judged by the NodePool's status");
             None
         })
     }

@@ -1,4 +1,4 @@
-//! What a review of a NodePool is answered with.
+//! The answer to a review of a NodePool.
 //!
 //! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
 
@@ -20,11 +20,11 @@ use crate::serving::admission::{About, Answer, Malformed, answer, inquiry, takes
 /// How much memory the objects of one review may take. The largest NodePools in use take a hundredth of it.
 const MEMORY: usize = 24 * 1024 * 1024;
 
-/// What poolgate is asked to do.
+/// The kind of review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endpoint {
-    /// Complete the object, and deny at once what would be denied later. Between the two endpoints the API server checks the
-    /// CRD's schema, and without this the user would see only its shorter list.
+    /// Complete the object, and deny immediately whatever /validate would deny. Between the two endpoints the API
+    /// server checks the CRD's schema, and the user would otherwise see only its shorter list.
     Mutate,
     /// Review the object as it is about to be stored.
     Validate,
@@ -50,7 +50,7 @@ pub enum MutateVerdict {
     Off,
 }
 
-/// What requests are reviewed with.
+/// The basis of reviews.
 pub struct Reviewer {
     policy: PolicyInForce,
     view: Arc<ClusterView>,
@@ -177,7 +177,7 @@ impl Reviewer {
     }
 }
 
-/// What a request wants stored that is reviewed: nothing of a subresource. A NodeClaim is only validated.
+/// The object of a request that is reviewed; none for a subresource. A NodeClaim is only validated.
 fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subject> {
     let subject = subject(request).filter(|_| request.operation.stores())?;
     let is_claim = matches!(subject, Subject::NodeClaim(_));

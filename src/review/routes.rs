@@ -11,7 +11,7 @@ use crate::review::{Endpoint, Reviewer};
 use crate::serving::registration::DELETIONS;
 use crate::serving::webhook::{Intake, Route};
 
-/// What a wrong path is told.
+/// The paths that a 404 names.
 pub const PATHS: &str = "/mutate, /validate or /validate/delete";
 
 /// Answers reviews of NodePools.
@@ -44,7 +44,7 @@ impl PoolWebhook {
         let router = Router::new()
             .route("/mutate", answers(Endpoint::Mutate))
             .route("/validate", answers(Endpoint::Validate))
-            // The same under another name, by which the registration for deletions is told from the others.
+            // The same under another name, which distinguishes the registration for deletions.
             .route(DELETIONS, answers(Endpoint::Validate));
         webhook.intake.rejecting_others(router)
     }

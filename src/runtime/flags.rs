@@ -19,7 +19,7 @@ pub fn time(text: &str) -> Result<Duration, &'static str> {
 pub fn interval(text: &str) -> Result<Duration, &'static str> {
     time(text).and_then(|time| {
         if time.is_zero() {
-            Err("it must be longer than nothing")
+            Err("it must be longer than 0s")
         } else {
             Ok(time)
         }

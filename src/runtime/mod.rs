@@ -1,4 +1,4 @@
-//! What every command that keeps running stands on: logs, metrics, tasks, signals, and files that are read again.
+//! The basis of every long-running command: logs, metrics, tasks, signals, and reloaded files.
 
 pub mod flags;
 pub mod lifecycle;

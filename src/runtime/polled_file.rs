@@ -21,12 +21,12 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
-/// How many reads may go on at the same time. Those of a volume that hangs never end, and each has a thread.
+/// The most simultaneous reads. Reads of a hanging volume never end, and each has a thread.
 static READS: Semaphore = Semaphore::const_new(16);
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.
 pub trait Load {
-    /// What the files contain.
+    /// The content of the files.
     type Contents: PartialEq + Send + Sync;
     /// Why they cannot be used.
     type Error: Display + Send;
@@ -37,7 +37,7 @@ pub trait Load {
     /// Puts the contents in force, if they can be used.
     fn load(&mut self, contents: &Self::Contents) -> Result<(), Self::Error>;
 
-    /// They cannot be used: what was loaded before stays in force.
+    /// They are unusable, and the previous contents stay in force.
     fn rejected(&self, error: &Self::Error);
 
     /// The files have the contents again that are in force.
@@ -49,7 +49,7 @@ pub trait Load {
     }
 }
 
-/// What is loaded, and what was last seen of its files.
+/// The loaded content, and the last seen state of its files.
 #[derive(Debug)]
 pub struct Polled<L: Load> {
     loaded: L,
@@ -151,17 +151,14 @@ impl LoadMetrics {
     /// Registers the metrics of `what`. Their names are composed: a search for `policy_load_errors` finds no code.
     pub fn register(registry: &mut Registry, prefix: &str, what: &str) -> Self {
         Self {
-            loads: registry.metric(
-                format!("{prefix}_loads"),
-                format!("How often a {what} was loaded"),
-            ),
+            loads: registry.metric(format!("{prefix}_loads"), format!("Successful loads of a {what}")),
             errors: registry.metric(
                 format!("{prefix}_load_errors"),
-                format!("How often a {what} could not be used; what was in force before stays in force"),
+                format!("Failed loads of a {what}; the previous one stays in force"),
             ),
             failing: registry.metric(
                 format!("{prefix}_load_failing"),
-                format!("1 while the {what} cannot be used and what was in force before stays in force"),
+                format!("1 while the {what} is unusable and the previous one stays in force"),
             ),
         }
     }

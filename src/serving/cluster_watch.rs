@@ -1,4 +1,4 @@
-//! What `serve` and `gate` watch: which Karpenter is installed, NodePools, and their own registration.
+//! The watches of `serve` and `gate`: the installed Karpenter, NodePools, and their own registration.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::serving::registration::Registration;
 #[derive(Debug)]
 pub struct ClusterWatch {
     view: Arc<ClusterView>,
-    /// What stored NodePools are reviewed with, if they are.
+    /// The basis of the review of stored NodePools, if they are reviewed.
     policy: Option<PolicyInForce>,
     metrics: ClusterMetrics,
     release_line: StatusLine,
@@ -45,11 +45,11 @@ impl ClusterWatch {
         match find(args).await? {
             Found::Cluster(config) => Ok(Some((Self::new(view, Some(policy), board, metrics), *config))),
             Found::Nowhere => {
-                tracing::info!(%release, "no kubeconfig, and not in a pod: no cluster is watched");
+                tracing::info!(%release, "no kubeconfig, and not running in a pod, so no cluster is watched");
                 Ok(None)
             }
             Found::Unusable(error) => {
-                tracing::warn!(%release, %error, "no cluster is watched; `kubectl scale` is not checked");
+                tracing::warn!(%release, %error, "no cluster is watched, so `kubectl scale` is not checked");
                 Ok(None)
             }
         }
@@ -124,6 +124,5 @@ impl ClusterWatch {
 /// The name of the first watch in logs and metrics.
 const DEFINITION: &str = "definition";
 
-/// What poolgate does while the definition is not read.
-const UNREAD: &str =
-    "NodePools are checked for the Karpenter release that was last known, or for the newest one";
+/// poolgate's behaviour while the definition is unread.
+const UNREAD: &str = "NodePools are checked for the last known Karpenter release, or else the newest";

@@ -1,4 +1,4 @@
-//! What serves requests: sockets and TLS, the intake of webhooks, the wire format of admission, probes, and how a process
+//! Serving requests: sockets and TLS, the intake of webhooks, the wire format of admission, probes, and how a process
 //! starts and stops.
 
 pub mod admission;

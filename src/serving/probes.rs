@@ -26,7 +26,7 @@ const IDLE: Duration = Duration::from_secs(5);
 /// Where the probes are answered.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
-    /// Where /livez, /readyz and /metrics are answered
+    /// Where to listen for /livez, /readyz and /metrics
     #[arg(
         long,
         env = "POOLGATE_PROBE_LISTEN",
@@ -36,13 +36,13 @@ pub struct ProbeArgs {
     pub probe_listen: ListenAddr,
 }
 
-/// What the answers are made from.
+/// The basis of the answers.
 pub struct Probes {
     /// Whether the process is ready.
     pub readiness: Arc<Readiness>,
     /// The lines of its parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the task without which it is not alive.
+    /// The heartbeat of the task without which it is not alive.
     pub heartbeat: Heartbeat,
     /// Its metrics.
     pub metrics: Registry,
@@ -81,7 +81,7 @@ async fn live(State(probes): State<Arc<Probes>>) -> (StatusCode, String) {
         Some(missed) => (
             StatusCode::SERVICE_UNAVAILABLE,
             format!(
-                "what watches the cluster has not run for {} s\n",
+                "the task that watches the cluster has made no progress for {} s\n",
                 missed.as_secs()
             ),
         ),
@@ -100,12 +100,8 @@ async fn metrics(State(probes): State<Arc<Probes>>) -> Response {
     match probes.metrics.encode() {
         Ok(text) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(error) => {
-            tracing::error!(%error, "the metrics cannot be written");
-            (
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "the metrics cannot be written\n",
-            )
-                .into_response()
+            tracing::error!(%error, "could not write the metrics");
+            (StatusCode::INTERNAL_SERVER_ERROR, "could not write the metrics\n").into_response()
         }
     }
 }
@@ -113,7 +109,7 @@ async fn metrics(State(probes): State<Arc<Probes>>) -> Response {
 async fn unknown() -> (StatusCode, &'static str) {
     (
         StatusCode::NOT_FOUND,
-        "there is nothing here: ask for /livez, /readyz or /metrics\n",
+        "not found. This port serves /livez, /readyz and /metrics\n",
     )
 }
 

@@ -23,7 +23,7 @@ pub struct Process {
     pub tasks: Tasks,
     /// The lines of the parts in `/readyz`, below the answer itself.
     pub board: StatusBoard,
-    /// Of the reconciler's task, without which its process is not alive. Nothing else beats.
+    /// The heartbeat of the reconciler's task. No other task has one.
     pub heartbeat: Heartbeat,
     /// Cancelled after a signal, when work that has begun is to be finished.
     pub drain: CancellationToken,
@@ -85,8 +85,9 @@ impl Process {
 }
 
 impl Running {
-    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to finish
-    /// what has begun. After a second signal the process stops immediately, and also if a part stops by itself.
+    /// Waits for the first signal. Then the process is not ready for `delay`, and the part `last` has `limit` to
+    /// finish what has begun. After a second signal the process stops immediately, and also if a part stops
+    /// unexpectedly.
     pub async fn until_signalled(
         mut self,
         delay: Duration,
@@ -124,6 +125,6 @@ impl Running {
 }
 
 fn abort(signal: Signal) -> ExitCode {
-    tracing::warn!(%signal, "stopped at once by a second signal");
+    tracing::warn!(%signal, "stopped immediately by a second signal");
     ExitCode::from(signal.exit_code())
 }

@@ -7,14 +7,14 @@ use super::facts::Facts;
 /// What issues certificates and fills `caBundle`, unless something else does.
 pub const ISSUER: &str = "poolgate-certificates";
 
-/// The Deployments, each with what does not happen while none of its pods is ready.
+/// The Deployments, each with the consequence of having no ready pod.
 pub const DEPLOYMENTS: [(&str, &str); 4] = [
     ("poolgate", "no NodePool is checked"),
-    (ISSUER, "nothing fills caBundle and renews certificates"),
+    (ISSUER, "nothing fills caBundle or renews certificates"),
     ("poolgate-gate", "no NodeClaim is counted"),
     (
         "poolgate-reconciler",
-        "no node is held, let go, terminated or replaced",
+        "no node is held, unheld, terminated or replaced",
     ),
 ];
 
@@ -57,10 +57,11 @@ pub fn problems(facts: &Facts, reports: &[DeploymentReport]) -> Vec<String> {
         let report = reports.iter().find(|report| report.name == name);
         match report {
             Some(DeploymentReport { ready: 0, wanted, .. }) => Some(format!(
-                "Deployment {name}: 0 of {wanted} pods are ready, so {then}: kubectl get pods --namespace={namespace}"
+                "Deployment {name}: 0 of {wanted} pods are ready, so {then}. See: kubectl get pods \
+                 --namespace={namespace}"
             )),
             None if called(name) => Some(format!(
-                "Deployment {name} is not there in namespace {namespace}, and webhooks call its pods: {then}"
+                "Deployment {name} does not exist in namespace {namespace}, but webhooks call its pods, so {then}"
             )),
             _ => None,
         }

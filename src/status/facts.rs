@@ -19,7 +19,7 @@ use crate::cluster::objects::{
 };
 use crate::cluster::webhooks::Webhook;
 
-/// What was read, or why it was not.
+/// A value that was read, or why it was not.
 pub type Read<T> = Result<T, String>;
 
 /// A NodeClaim of a pool.
@@ -77,7 +77,7 @@ impl KnownNode {
 pub struct Asked {
     /// Their self reports.
     pub reports: Vec<SelfReport>,
-    /// Why it is denied, if it is.
+    /// The reason of a denial.
     pub error: Option<String>,
 }
 
@@ -110,7 +110,7 @@ pub struct Facts {
     pub webhooks: Read<Vec<Webhook>>,
     /// Those of poolgate's Deployments that exist.
     pub deployments: Read<Vec<Deployment>>,
-    /// The answer about a NodePool; `None` if no webhook was to be asked.
+    /// The answer about a NodePool; `None` without `--probe`.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.
     pub asked_of_claims: BTreeMap<String, Read<Asked>>,

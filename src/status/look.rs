@@ -1,4 +1,4 @@
-//! Reads the cluster, and asks the webhooks by dry runs if that is wanted.
+//! Reads the cluster, and calls the webhooks by dry runs if requested.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -39,7 +39,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// How many objects are on a page.
 const PAGE: u32 = 500;
 
-/// How many pools are asked about at once.
+/// How many pools are probed simultaneously.
 const AT_ONCE: usize = 4;
 
 /// The namespace of poolgate, unless its webhooks say otherwise.
@@ -79,7 +79,7 @@ pub struct Look<'a> {
     pub namespace: Option<&'a str>,
     /// The namespace of ledgers and Lease.
     pub ledger_namespace: &'a str,
-    /// Whether webhooks are asked.
+    /// Whether webhooks are called.
     pub probes: bool,
 }
 
@@ -149,7 +149,7 @@ impl Look<'_> {
         Ok(registration::read(self.client, &all, ANSWER).await?)
     }
 
-    /// Asks about a NodeClaim of every pool, and of a pool that does not exist.
+    /// Probes with a NodeClaim of every pool, and of a pool that does not exist.
     async fn ask_of_claims(&self, facts: &Facts) -> BTreeMap<String, Read<Asked>> {
         let pools = facts.pools.iter().flatten();
         let names = pools.map(|pool| pool.metadata.name.to_string());
@@ -212,7 +212,7 @@ impl Look<'_> {
         let error = (!head.status.is_success()).then(|| {
             let status: Value = serde_json::from_slice(&body).unwrap_or_default();
             let message = status.get("message").and_then(Value::as_str);
-            message.unwrap_or("the API server denies it").to_owned()
+            message.unwrap_or("the API server denied it").to_owned()
         });
         Ok(Asked { reports, error })
     }

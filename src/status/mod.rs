@@ -1,5 +1,5 @@
-//! `poolgate status`: which webhooks are registered, whether they answer if they are to be asked, and the state of the
-//! NodePools. `poolgate rollout` reads the same, again and again.
+//! `poolgate status`: which webhooks are registered, whether they answer (with `--probe`), and the state of the
+//! NodePools. `poolgate rollout` reads the same repeatedly.
 
 mod declared;
 mod deployments;
@@ -52,27 +52,27 @@ pub struct StatusArgs {
     #[command(flatten)]
     look: LookArgs,
 
-    /// Ask the webhooks, too: create a NodePool, and a NodeClaim for each pool, in dry runs
+    /// Also call the webhooks: create a NodePool, and a NodeClaim for each pool, in dry runs
     ///
-    /// It needs the right to create NodePools and NodeClaims. Nothing is stored.
+    /// Requires the right to create NodePools and NodeClaims. Nothing is stored.
     #[arg(long)]
     probe: bool,
 
-    /// Say why this node stays, or the node of this NodeClaim
+    /// Explain why this node, or the node of this NodeClaim, stays
     #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "probe"])]
     node: Option<String>,
 
-    /// Say why the nodes of this NodePool stay that are drifted, expired, unhealthy, empty or deleted
+    /// Explain why drifted, expired, unhealthy, empty or deleted nodes of this NodePool stay
     #[arg(long, value_name = "NAME", conflicts_with = "probe")]
     pool: Option<String>,
 
-    /// Print the cluster's release, feature gates and webhook as the field `cluster` of a policy file
+    /// Print the field `cluster` of a policy file: the cluster's release, feature gates and webhook
     ///
-    /// It reads the NodePool definition and Karpenter's Deployment.
+    /// Reads the NodePool definition and Karpenter's Deployment.
     #[arg(long, conflicts_with_all = ["pool", "node", "probe", "output", "watch"])]
     print_facts: bool,
 
-    /// Print this format; JSON with --watch is one line each time
+    /// Output format. With --watch, JSON is one line per report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: OutputFormat,
 
@@ -90,7 +90,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         let facts = runtime.block_on(DeclaredFacts::read(&look));
         terminal::print(facts.yaml())?;
         for line in facts.unread() {
-            terminal::remark(&terminal::clean(&format!("error: not read: {line}")));
+            terminal::remark(&terminal::clean(&format!("error: could not read {line}")));
         }
         return Ok(exit_code(&[], &facts.unread()));
     }
@@ -101,7 +101,7 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                     show(args, || json::from_whys(&whys), |width| whys.text(width))?;
                     exit_code(&[], &whys.unread)
                 }
-                // The next look may find what this one did not.
+                // The next look may succeed.
                 Err(error) if args.watch.is_some() => {
                     terminal::remark(&terminal::clean(&format!("error: {error:#}")));
                     UNREAD.into()

@@ -28,10 +28,10 @@ pub struct PoolReport {
     pub node_claims: Option<usize>,
     /// How many of its nodes poolgate holds.
     pub held_nodes: Option<usize>,
-    /// What the gate would decide on a creation, if it was asked and that is known.
+    /// The gate's decision on one more creation, if it was probed.
     pub next: Option<String>,
     pub denied: Option<DenialReport>,
-    /// What is waiting and why, and other notes, a sentence each.
+    /// Notes on waiting nodes and their causes, a sentence or two each.
     pub notes: Vec<String>,
     /// What is wrong.
     #[serde(skip)]
@@ -192,14 +192,14 @@ impl<'f> PoolFacts<'f> {
         let name = self.name();
         let mut notes: Vec<String> = self.above().into_iter().chain(self.drains()).collect();
         if let Some(outstanding @ 1..) = self.known.outstanding() {
-            notes.push(format!("{outstanding} admitted and not created yet"));
+            notes.push(format!("{outstanding} admitted but not created yet"));
         }
         notes.extend(self.used_up.iter().cloned());
         notes.extend(self.ledger_says());
         notes.extend(self.replacements());
         notes.extend(self.events());
         if self.known.pool.limit.is_some() && has_gate == Some(false) {
-            notes.push("no gate is registered: more nodes may come than the limit allows".into());
+            notes.push("no gate is registered, so the limit can be exceeded".into());
         }
         let held = self.held();
         let stop = self.stop().map(|stop| format!("NodePool {name}: {stop}"));
@@ -208,7 +208,7 @@ impl<'f> PoolFacts<'f> {
             && self.known.has_no_leader
         {
             problems.push(format!(
-                "NodePool {name}: nodes are held ({held}), and no reconciler is the leader to unhold them"
+                "NodePool {name}: nodes are held ({held}), but no reconciler is leading"
             ));
         }
         PoolReport {
@@ -250,13 +250,13 @@ impl<'f> PoolFacts<'f> {
         let (since, node) = drains.first()?;
         let mode = self.known.pool.limit.map(|limit| limit.mode);
         let places = if mode == Some(NodeLimitMode::Hard) {
-            "; each keeps its place until it is gone"
+            ". Each counts until it is gone"
         } else {
             ""
         };
         let count = drains.len();
         Some(format!(
-            "{count} on the way out, the first, {node}, since {since:.0}{places}"
+            "{count} terminating, oldest {node} since {since:.0}{places}"
         ))
     }
 
@@ -266,9 +266,9 @@ impl<'f> PoolFacts<'f> {
         };
         let mut says = Vec::new();
         if let Some(lost) = &stored.lost {
-            says.push(format!("its ledger was lost, and is being replaced: {lost}"));
+            says.push(format!("ledger lost, being replaced: {lost}"));
         } else if stored.ledger.is_closed() {
-            says.push("its ledger was lost: it is full until its NodeClaims are counted again".into());
+            says.push("ledger lost. The pool counts as full until its NodeClaims are counted again".into());
         }
         if let (Some(termination), Some(claims)) = (stored.ledger.termination(), &self.known.claims) {
             let victims = termination.victims();
@@ -291,7 +291,7 @@ impl<'f> PoolFacts<'f> {
         })
     }
 
-    /// What the gate would decide on a creation. Why that is not known, the report says elsewhere.
+    /// The gate's decision on one more creation. The report says elsewhere why it is unknown.
     fn next(&self) -> Option<String> {
         let asked = self.facts.asked_of_claims.get(self.name())?;
         let Asked { reports, error } = asked.as_ref().ok()?;

@@ -1,4 +1,4 @@
-//! Which nodes of a pool at or above its limit wait for what, and what to type.
+//! The nodes of a pool at or above its limit that wait, and the commands that help.
 
 use jiff::Timestamp;
 use poolgate_core::api::{AT_LIMIT_ANNOTATION, AtLimit, OVER_LIMIT_ANNOTATION, OverLimit};
@@ -12,15 +12,15 @@ use super::pools::PoolFacts;
 const MOST_NAMES: usize = 5;
 
 impl PoolFacts<'_> {
-    /// What is under way, and what waits: a sentence or two each.
+    /// Replacements in progress and waiting, a sentence or two each.
     pub fn replacements(&self) -> Vec<String> {
         let ledger = self.known.ledger.as_ref();
         let replaced = ledger.and_then(|ledger| Some(self.step_of(ledger.replacement.as_ref()?)));
         let surged = ledger.map_or(0, |ledger| ledger.surged.len());
         let surge = (surged > 0).then(|| {
             format!(
-                "{surged} admitted above the limit, as the surge allows: each takes the place of a node that Karpenter \
-                 replaces when that one is gone"
+                "{surged} admitted above the limit by the surge. Each takes the place of a node that Karpenter \
+                 replaces, when that node is gone"
             )
         });
         [replaced, surge, self.barred(), self.broken()]
@@ -29,13 +29,13 @@ impl PoolFacts<'_> {
             .collect()
     }
 
-    /// That there are more nodes than the limit allows, and what to type.
+    /// The excess over the limit, and the commands that help.
     pub fn above(&self) -> Option<String> {
         let limit = self.known.pool.limit?;
         let excess = self.known.excess().filter(|&excess| excess > 0)?;
         let then = match self.over_limit {
-            Some(OverLimit::Report) => ", and they stay (over-limit is report)",
-            Some(OverLimit::Terminate) => ", and are to be terminated (over-limit is terminate)",
+            Some(OverLimit::Report) => ", which stay (over-limit is report)",
+            Some(OverLimit::Terminate) => ", to be terminated (over-limit is terminate)",
             None => "",
         };
         let keep = self
@@ -45,7 +45,7 @@ impl PoolFacts<'_> {
             String::new()
         } else {
             format!(
-                ". To have them terminated, which also needs the right (Helm: reconciler.terminate=true): kubectl annotate \
+                ". To terminate them, which requires reconciler.terminate=true in Helm: kubectl annotate \
                  nodepool {} --overwrite {OVER_LIMIT_ANNOTATION}=Terminate",
                 self.name()
             )
@@ -54,14 +54,15 @@ impl PoolFacts<'_> {
         Some(format!("{above}{then}. To raise the limit: {keep}{delete}"))
     }
 
-    /// That nothing more is replaced, and what ends that.
+    /// The stop of replacements, and its end.
     pub fn stop(&self) -> Option<String> {
         let Stopped { at, .. } = self.known.ledger.as_ref()?.stopped?;
         let since = Timestamp::from_second(at).ok();
         let since = since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
         Some(format!(
-            "no node is terminated to be replaced{since}, because no new node came for the last one. Karpenter's log and \
-             the NodePool's conditions say why. Replacing resumes when spec.template changes, or NodeClassReady becomes true again"
+            "replacements have stopped{since}, because the last one got no new node. Karpenter's log and \
+             the NodePool's conditions say why. Replacements resume when spec.template changes or NodeClassReady \
+             becomes true again"
         ))
     }
 
@@ -80,19 +81,19 @@ impl PoolFacts<'_> {
         let mut its = self.known_claims();
         let its = its.find(|known| *known.claim.uid == *replacement.uid.as_str());
         match its.map(|known| (&known.details, known.claim.deleted)) {
-            None => format!("{subject}: it is gone, {}", self.awaited(replacement)),
-            Some((_, None)) => format!("{subject}: it is listed, and will be terminated first"),
+            None => format!("{subject}. It is gone, {}", self.awaited(replacement)),
+            Some((_, None)) => format!("{subject}. It will be terminated first"),
             Some((details, Some(since))) => {
                 let bound = details.deadline.map_or_else(
-                    || "nothing bounds its drain yet".to_owned(),
-                    |end| format!("its machine goes at {end:.0} at the latest"),
+                    || "its drain has no deadline yet".to_owned(),
+                    |end| format!("its machine is terminated no later than {end:.0}"),
                 );
-                format!("{subject}: it has been on the way out since {since:.0}, and {bound}")
+                format!("{subject}. It has been terminating since {since:.0}, and {bound}")
             }
         }
     }
 
-    /// What comes after the replaced node.
+    /// The next step after the replaced node.
     fn awaited(&self, replacement: &Replacement) -> String {
         let is_newer = |claim: &&ClaimState<'_>| claim.created.as_second() > replacement.newest;
         match self.claims().filter(is_newer).min_by_key(|claim| claim.created) {
@@ -108,7 +109,7 @@ impl PoolFacts<'_> {
         let (count, ways_on) = (names.len(), self.ways_on());
         (count > 0).then(|| {
             format!(
-                "to be repaired, and kept from it while there is no place for a replacement: {}. {ways_on}",
+                "repair is held until there is room for a replacement: {}. {ways_on}",
                 listed_names(names)
             )
         })
@@ -138,35 +139,32 @@ impl PoolFacts<'_> {
         let (delete, repair) = (to_replace_now(first), repaired_if(self.known.details.repair));
         let names = listed_names(broken.iter().map(|(name, _)| *name).collect());
         Some(format!(
-            "not ready, and the pool is full, so nothing takes the place of: {names}. {repair}. {delete}"
+            "not ready, and not replaced because the pool is full: {names}. {repair}. {delete}"
         ))
     }
 
-    /// What becomes of nodes that wait for repair, and what to type.
+    /// The outlook of nodes that wait for repair, and the commands that help.
     fn ways_on(&self) -> String {
         let with_room = self.known.with_room().filter(|_| self.known.pool.is_hard());
         let Some(with_room) = with_room else {
-            return "The pool that denied the replacement is another one, which is full: give that one room"
-                .into();
+            return "Another pool is full and denied the replacement. Give that pool room".into();
         };
         if self.known.free() > Some(0) {
-            return "There is room now: each has its turn within minutes".into();
+            return "There is room now, so each gets its turn within minutes".into();
         }
         let name = self.name();
         let room = format!("To give the pool room: {with_room}");
         if self.at_limit == Some(AtLimit::Block) {
             return format!(
-                "at-limit is Block, so they wait for room. {room}. To have them terminated first: kubectl annotate \
+                "at-limit is Block, so they wait for room. {room}. To terminate them first: kubectl annotate \
                  nodepool {name} --overwrite {AT_LIMIT_ANNOTATION}=Repair"
             );
         }
-        format!(
-            "In its turn, each is terminated first; if not, the event ReplacementBlocked says why. {room}"
-        )
+        format!("Each is terminated first in its turn. If not, the event ReplacementBlocked says why. {room}")
     }
 }
 
-/// The first of these names, and how many there are besides.
+/// The first of these names, and the number of the others.
 pub fn listed_names(mut names: Vec<&str>) -> String {
     let more = names.len().saturating_sub(MOST_NAMES);
     names.truncate(MOST_NAMES);

@@ -1,4 +1,4 @@
-//! The report on a cluster: a pure function of what is known.
+//! The report on a cluster: a pure function of the known facts.
 
 use std::collections::BTreeSet;
 
@@ -24,16 +24,16 @@ const SOON: SignedDuration = SignedDuration::from_hours(7 * 24);
 pub struct Report {
     pub now: Timestamp,
     pub namespace: String,
-    /// Whether the webhooks were asked.
+    /// Whether the webhooks were called.
     pub probed: bool,
     pub webhooks: Option<Vec<WebhookReport>>,
     pub deployments: Option<Vec<DeploymentReport>>,
     pub policy: PolicyReport,
     pub reconciler: Read<Option<Reconciler>>,
     pub pools: Option<Vec<PoolReport>>,
-    /// What is not wrong, and easily overlooked, a sentence each.
+    /// Notes on details that are easily overlooked, a sentence each.
     pub notes: Vec<String>,
-    /// What is wrong, a sentence each.
+    /// The problems, a sentence each.
     pub problems: Vec<String>,
     /// What could not be read, and why.
     pub unread: Vec<String>,
@@ -59,9 +59,9 @@ pub enum Answers {
     Yes,
     /// The API server got none.
     No(String),
-    /// It was asked, and what came back does not tell.
+    /// It was called, but the result is unclear.
     Unknown(String),
-    /// It was not asked, and why.
+    /// It was not called, and why.
     Unasked(&'static str),
 }
 
@@ -109,7 +109,7 @@ impl Report {
             notes: Vec::new(),
             unread: unread(facts),
         };
-        // What is not running is the cause of most of the rest.
+        // Stopped Deployments cause most other problems.
         if let Some(found) = &report.deployments {
             report.problems.extend(deployments::problems(facts, found));
         }
@@ -151,7 +151,7 @@ impl Report {
             Some(Ok(read)) => Some(read.policy),
             Some(Err(mistakes)) => {
                 self.problems
-                    .push(format!("the policy that is stored cannot be used: {mistakes}"));
+                    .push(format!("the stored policy is unusable: {mistakes}"));
                 None
             }
             None => Some(Policy::default()),
@@ -160,8 +160,7 @@ impl Report {
         let expected = checksum.as_deref().unwrap_or("built-in");
         if self.policy.in_force.iter().any(|one| one != expected) {
             self.problems.push(format!(
-                "a server uses another policy than the stored one: {} instead of {expected}; a change \
-                 takes about a minute",
+                "a server uses policy {} instead of the stored {expected}. A change takes about a minute",
                 self.policy.in_force.join(" and ")
             ));
         }
@@ -182,9 +181,9 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
     let compared = compare(webhooks, &serves.collect::<Vec<_>>(), None);
     let mut found = facts.deployments.iter().flatten();
     let is_filled = found.any(|deployment| deployment.metadata.name.as_deref() == Some(ISSUER));
-    let told = |(problem, text): (Problem, String)| match text.split_once("; ") {
+    let told = |(problem, text): (Problem, String)| match text.split_once(". ") {
         Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
-            format!("{begin}; Deployment {ISSUER} fills it when a pod of it is ready")
+            format!("{begin}. Deployment {ISSUER} fills it when one of its pods is ready")
         }
         _ => text,
     };
@@ -195,14 +194,14 @@ impl WebhookReport {
     fn problems(&self, now: Timestamp) -> Vec<String> {
         let mut problems = Vec::new();
         if let Answers::No(why) = &self.answers {
-            problems.push(format!("{}: no answer: {why}", self.name));
+            problems.push(format!("{}: no response: {why}", self.name));
         }
         for (what, ends) in [
             ("the CA in caBundle", self.authority_ends),
             ("its certificate", self.certificate_ends()),
         ] {
             if let Some(ends) = ends.filter(|ends| ends.duration_since(now) < SOON) {
-                problems.push(format!("{}: {what} ends at {ends:.0}", self.name));
+                problems.push(format!("{}: {what} expires at {ends:.0}", self.name));
             }
         }
         problems
@@ -232,7 +231,7 @@ fn of_webhook(webhook: &Webhook, facts: &Facts) -> WebhookReport {
     WebhookReport {
         answers: match report {
             Some(_) => Answers::Yes,
-            None if path == DELETIONS => Answers::Unasked("not asked: only a deletion asks it"),
+            None if path == DELETIONS => Answers::Unasked("not called: only a deletion calls it"),
             None => unanswered(webhook, &asked, path == "/gate/strict"),
         },
         report: report.cloned(),
@@ -254,13 +253,13 @@ fn unanswered(webhook: &Webhook, asked: &[&Read<Asked>], names_its_pools: bool) 
         }
     }
     if asked.is_empty() {
-        Answers::Unasked("not asked: --probe asks it")
+        Answers::Unasked("not called: --probe calls it")
     } else if let Some(error) = error {
         Answers::Unknown(error.to_owned())
     } else if names_its_pools {
-        Answers::Unasked("no pool is there that it is asked about")
+        Answers::Unasked("not called: no pool uses it")
     } else {
-        Answers::No("the API server admits what it should be asked about".into())
+        Answers::No("the API server does not call it".into())
     }
 }
 
@@ -299,8 +298,8 @@ fn unread(facts: &Facts) -> Vec<String> {
     unread
 }
 
-/// Why dry runs say nothing about webhooks, each reason once: most often a right is missing, and then for all of them. That
-/// a webhook of poolgate does not answer is a problem of that webhook.
+/// Why dry runs say nothing about webhooks, each reason once. Usually a right is missing, for all of them. A failed
+/// call of a poolgate webhook is a problem of that webhook instead.
 fn unanswered_probes(facts: &Facts) -> BTreeSet<String> {
     let of_pools = facts.asked.iter().map(|asked| ("a NodePool", asked));
     let of_claims = facts.asked_of_claims.values().map(|asked| ("a NodeClaim", asked));

@@ -37,7 +37,7 @@ const POOLS: [&str; 7] = [
 /// Only the gate says this.
 const NEXT: [&str; 1] = ["NEXT CLAIM"];
 
-/// The report as text, whose lines have this many columns. A table is as wide as its words: what may be long is a line
+/// The report as text, whose lines have this many columns. A table is as wide as its words, so long texts are lines
 /// below it.
 pub fn render(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);
@@ -51,7 +51,7 @@ pub fn render(report: &Report, width: usize) -> String {
             let rows = webhooks.iter().map(|one| webhook(one, report.probed));
             page.table(&[&WEBHOOKS, answers].concat(), rows);
             if !report.probed {
-                page.line("Whether they answer is not known: --probe asks them.");
+                page.line("Webhooks were not called: --probe calls them.");
             }
         }
     }
@@ -83,9 +83,9 @@ pub fn render(report: &Report, width: usize) -> String {
             .into_iter()
             .map(|note| format!("{}: {note}", pool.name))
     });
-    page.list("What waits", notes);
-    page.list("To know", report.notes.iter().cloned());
-    page.list("Wrong", report.problems.iter().cloned());
+    page.list("Waiting", notes);
+    page.list("Notes", report.notes.iter().cloned());
+    page.list("Problems", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
     page.into_text()
 }
@@ -132,7 +132,7 @@ impl Page {
         self.wrapped(line, "  ", "    ");
     }
 
-    /// Lines under a title; nothing if there are none. They are indented more than it.
+    /// Lines under a title, indented further than the title; nothing if there are none.
     pub fn list(&mut self, title: &str, lines: impl Iterator<Item = String>) {
         let margin = " ".repeat(title.len() - title.trim_start().len());
         for (number, line) in lines.enumerate() {
@@ -206,10 +206,8 @@ fn policy(policy: &PolicyReport, probed: bool) -> String {
             sha256: Some(sha256),
             enforcement,
         }) => {
-            let enforcement = enforcement.map_or_else(
-                || "cannot be used".to_owned(),
-                |word| format!("enforcement {word}"),
-            );
+            let enforcement =
+                enforcement.map_or_else(|| "unusable".to_owned(), |word| format!("enforcement {word}"));
             (
                 format!("sha256 {}, {enforcement}", short(sha256)),
                 Some(sha256.as_str()),
@@ -218,11 +216,11 @@ fn policy(policy: &PolicyReport, probed: bool) -> String {
     };
     match policy.in_force.as_slice() {
         [] if !probed => stored,
-        [] => format!("{stored}; no server has said which one it uses"),
+        [] => format!("{stored}; no server has reported its policy"),
         [one] if Some(one.as_str()) == expected => format!("{stored}; in force"),
         others => {
             let others: Vec<String> = others.iter().map(|one| short(one)).collect();
-            format!("{stored}; in force is {}", others.join(" and "))
+            format!("{stored}; a server uses {}", others.join(" and "))
         }
     }
 }
@@ -235,6 +233,6 @@ fn reconciler(reconciler: &Reconciler) -> String {
     match (&*reconciler.holder, reconciler.leads) {
         ("", _) => "no leader".into(),
         (holder, true) => format!("{holder} leads, {renewed}"),
-        (holder, false) => format!("no leader by the clock here; {holder} led, {renewed}"),
+        (holder, false) => format!("no leader by the local clock; {holder} led, {renewed}"),
     }
 }

@@ -77,7 +77,7 @@ fn the_policy_and_the_release_that_are_named_decide() {
 fn anything_but_a_review_is_an_error_with_a_sentence() {
     for (arguments, input, said) in [
         (&[][..], "", "not an AdmissionReview"),
-        (&[], "{}", "send an AdmissionReview of admission.k8s.io/v1"),
+        (&[], "{}", "Send an AdmissionReview of admission.k8s.io/v1"),
         (
             &["--policy", "/missing.yaml"],
             REVIEW,

@@ -184,7 +184,7 @@ impl Checker {
             self.happens("admitted");
             return Ok(());
         };
-        if refusal.contains("cannot say whether") {
+        if refusal.contains("cannot tell whether") {
             self.happens("denied undecided");
         } else if refusal.contains("may be at its node limit") {
             self.happens("denied by a closed ledger");

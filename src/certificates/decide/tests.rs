@@ -33,7 +33,7 @@ proptest! {
     }
 }
 
-/// Reads and then acts at once.
+/// Reads and then acts immediately.
 fn step(world: &mut World) -> Step {
     world.look(0);
     world.act(0).expect("a step")

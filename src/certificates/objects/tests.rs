@@ -109,12 +109,15 @@ fn a_leaf_that_no_api_server_would_accept_does_not_count() {
             .leaf_fault
             .is_none()
     );
-    assert_eq!(fault(&empty), "there is none");
+    assert_eq!(fault(&empty), "there was no serving certificate");
     let foreign = fault(&issue(&other, &all));
-    assert!(foreign.starts_with("this CA did not sign it"), "{foreign}");
+    assert!(
+        foreign.starts_with("the CA did not sign the certificate"),
+        "{foreign}"
+    );
     let lacks = fault(&issue(&authority, &names(&[])));
     assert!(
-        lacks.starts_with("this CA did not sign it, or it lacks a name"),
+        lacks.starts_with("the CA did not sign the certificate, or the certificate lacks a name"),
         "{lacks}"
     );
     let mut torn = good.clone();

@@ -1,11 +1,11 @@
-//! The right to act, as the replica sees it that acts.
+//! The right to act, as seen by the acting replica.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// A time in which a replica leads without a gap.
+/// A period of uninterrupted leadership.
 #[derive(Debug, Clone, Copy)]
 pub struct Term {
     /// How many terms there were before.

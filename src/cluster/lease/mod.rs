@@ -1,7 +1,7 @@
 //! Which of several replicas acts: the holder of a Lease, as in other controllers.
 //!
-//! A holder proves that it is alive by writing the Lease again and again. Others take it when it has not changed for its
-//! duration, measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
+//! A holder proves that it is alive by renewing the Lease. Others take it when it has not changed for its duration,
+//! measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
 //! renew stops acting before others may begin. Knows nothing of what its holder does.
 
 mod leadership;
@@ -143,7 +143,7 @@ impl Candidate {
         }
     }
 
-    /// Whether no other replica can believe that it has it.
+    /// Whether no other replica can believe that it holds the Lease.
     fn is_free(&self) -> bool {
         let Some(seen) = &self.seen else {
             return true;
@@ -196,14 +196,14 @@ impl Candidate {
             }
             Ok(false) => {
                 self.failures.is_over(&());
-                self.resign("another replica has the Lease");
+                self.resign("another replica holds the Lease");
                 self.line.set(self.holder());
             }
             Err(error) if error.is_conflict() => {}
             Err(error) => {
                 let text = error.to_string();
                 if self.failures.is_news((), text.as_str()) {
-                    tracing::warn!(%error, leading = held, "the Lease cannot be taken or renewed");
+                    tracing::warn!(%error, leading = held, "could not acquire or renew the Lease");
                     self.line.set(format!("unknown: {text}"));
                 }
             }
@@ -228,8 +228,8 @@ impl Candidate {
             return;
         }
         match self.give_back(Deadline::within(RELEASE)).await {
-            Ok(()) => tracing::info!("the Lease is given back"),
-            Err(error) => tracing::warn!(%error, "the Lease could not be released: it expires"),
+            Ok(()) => tracing::info!("released the Lease"),
+            Err(error) => tracing::warn!(%error, "could not release the Lease, it will expire by itself"),
         }
     }
 
@@ -253,7 +253,7 @@ pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<Strin
     lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
 }
 
-/// What was seen last of a Lease.
+/// The last seen state of a Lease.
 #[derive(Debug)]
 struct Sighting {
     spec: LeaseSpec,
@@ -285,7 +285,8 @@ fn longest_silence(spec: &LeaseSpec) -> Duration {
     duration(spec).unwrap_or(LONGEST)
 }
 
-/// The duration within which its holder renews it. No reconciler writes one beyond these bounds, but a Lease may contain any.
+/// The duration within which the holder renews the Lease. Reconcilers stay within these bounds, but a Lease may
+/// contain any value.
 pub fn duration(spec: &LeaseSpec) -> Option<Duration> {
     let seconds = u64::try_from(spec.lease_duration_seconds?).ok()?;
     Some(Duration::from_secs(seconds).clamp(SHORTEST, LONGEST))

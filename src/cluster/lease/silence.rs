@@ -12,15 +12,15 @@ use crate::cluster::api::{ApiError, Deadline};
 use crate::cluster::clock::Clock;
 use crate::cluster::collection::Collection;
 
-/// What is waited beyond the time in which a holder is alive.
+/// The extra wait after a holder should have renewed.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// How long a read may take.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Whether a Lease is gone, or was renewed so long ago. The clocks alone are not enough, because one of them may be wrong: a
-/// Lease that looks old, or that seems to be renewed in the future, must also stay the same for the time within which its
-/// holder would renew it.
+/// Whether a Lease is gone, or was last renewed this long ago. The clocks alone are not enough, because one of them
+/// may be wrong. A Lease that looks old, or renewed in the future, must also stay unchanged for as long as its holder
+/// needs to renew it.
 pub async fn is_silent(
     client: Client,
     namespace: &str,

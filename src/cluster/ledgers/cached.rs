@@ -14,7 +14,7 @@ use super::store::{LedgerError, LedgerStore};
 use crate::cluster::api::Deadline;
 use crate::cluster::clock::Clock;
 
-/// What a ConfigMap contains.
+/// The content of a ConfigMap.
 type ReadLedger = Result<StoredLedger, BrokenLedger>;
 
 /// The ledgers, and what this replica knows of them.
@@ -41,22 +41,22 @@ impl Ledgers {
         }
     }
 
-    /// Takes what a watch has listed.
+    /// Takes the list of a watch.
     pub fn listed(&self, name: &str, read: ReadLedger) {
         self.known().put(name, read, self.clock.now());
     }
 
-    /// Takes what a watch reports.
+    /// Takes a change from a watch.
     pub fn changed(&self, name: &str, version: u64, read: ReadLedger) {
         self.known().put_newer(name, version, read, self.clock.now());
     }
 
-    /// What is known.
+    /// The known ledgers.
     pub fn known(&self) -> MutexGuard<'_, CachedLedgers> {
         self.known.lock()
     }
 
-    /// Reads the ledger of a pool as it is now.
+    /// Reads the current ledger of a pool.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let name = object::name(pool);
         let before = self.known().version(&name);
@@ -104,7 +104,7 @@ impl Ledgers {
     }
 }
 
-/// What is known of one ledger.
+/// The known state of one ledger.
 #[derive(Debug)]
 struct Cached {
     /// The ledger, or the version of one that is neither read nor replaced.
@@ -148,7 +148,7 @@ impl CachedLedgers {
             .map(|stored| &*stored.pool)
     }
 
-    /// Takes what was read or listed just now: it replaces everything that was known before.
+    /// Takes a fresh read or list, which replaces the known state.
     pub fn put(&mut self, name: &str, read: ReadLedger, now: Moment) {
         let stored = read.map_err(|error| {
             self.tell(name, error.version, &error);
@@ -170,7 +170,7 @@ impl CachedLedgers {
         self.by_name.insert(name.into(), Cached { stored, first_seen });
     }
 
-    /// Takes what the watch reports or what was written, unless something newer is known.
+    /// Takes a change from the watch or a write, unless a newer state is known.
     pub fn put_newer(&mut self, name: &str, version: u64, read: ReadLedger, now: Moment) {
         if self.version(name).is_none_or(|known| version > known) {
             self.put(name, read, now);
@@ -193,7 +193,7 @@ impl CachedLedgers {
         }
     }
 
-    /// Forgets what a complete list lacks.
+    /// Forgets ledgers that a complete list lacks.
     pub fn retain(&mut self, is_listed: impl Fn(&str) -> bool) {
         let known = self.by_name.keys();
         let gone: Vec<_> = known.filter(|name| !is_listed(name)).cloned().collect();
@@ -217,7 +217,7 @@ impl CachedLedgers {
     fn tell(&self, name: &str, version: u64, error: &impl Display) {
         if self.version(name) != Some(version) {
             self.metrics.unreadable();
-            tracing::error!(ledger = name, %error, "a node limit's ledger cannot be read; /gate/strict denies the NodeClaims of its pool until it is replaced or deleted");
+            tracing::error!(ledger = name, %error, "could not read a ledger, /gate/strict denies NodeClaims of its pool until the ledger is replaced or deleted");
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::runtime::telemetry::{Counters, Label, Registry};
 /// The label that names a pool.
 type OfPool = [Label<Box<str>>; 1];
 
-/// What is in ledgers, and what was written into them.
+/// The content of ledgers, and the writes to them.
 #[derive(Debug, Clone, Default)]
 pub struct LedgerMetrics {
     pub writes: Counters,
@@ -23,11 +23,23 @@ impl LedgerMetrics {
     /// Registers the metrics.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            writes: registry.counters("gate_ledger_writes", "Writes of ledgers by result", "outcome"),
-            expired: registry.metric("gate_reservations_expired", "Reservations of a pool that expired unused: creations that were admitted and then failed, or forged requests"),
-            surged: registry.metric("gate_surged", "NodeClaims of a pool that were admitted above its limit, because Karpenter was replacing nodes and the pool has a surge"),
-            reservations: registry.metric("gate_reservations", "Reservations of a pool: admitted NodeClaims that are not in view yet"),
-            unreadable: registry.metric("gate_ledger_unreadable", "Unreadable ledgers. Those that this release may replace are replaced"),
+            writes: registry.counters("gate_ledger_writes", "Ledger writes by result", "outcome"),
+            expired: registry.metric(
+                "gate_reservations_expired",
+                "Reservations that expired unused, after failed creations or forged requests, by NodePool",
+            ),
+            surged: registry.metric(
+                "gate_surged",
+                "NodeClaims admitted above the limit by the NodePool's surge",
+            ),
+            reservations: registry.metric(
+                "gate_reservations",
+                "Admitted NodeClaims that the watch does not show yet, by NodePool",
+            ),
+            unreadable: registry.metric(
+                "gate_ledger_unreadable",
+                "Ledgers that could not be parsed; rebuilt unless written by a newer release",
+            ),
         }
     }
 

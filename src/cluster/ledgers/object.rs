@@ -1,4 +1,4 @@
-//! What a ledger looks like as a ConfigMap.
+//! A ledger as a ConfigMap.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct BrokenLedger {
 enum Fault {
     #[error("data[\"{LEDGER}\"]: {0}")]
     Newer(UnreadableLedger),
-    #[error("data[\"{POOL}\"] does not name the pool that the ConfigMap is named after")]
+    #[error("data[\"{POOL}\"] does not match the ConfigMap's name")]
     OtherPool,
     #[error("metadata.resourceVersion is not a number")]
     NoVersion,

@@ -1,8 +1,9 @@
 //! The ledgers in the API server: nothing else writes them. The gate writes reservations, the reconciler what it
 //! terminates and replaces, each over the version that it has read.
 //!
-//! A missing ledger is a closed one: it has no identity by which anything could be decided, and no change makes it anew.
-//! [`LedgerStore::store_missing`] and the gate's decisions store a closed one in its place, if its pool has NodeClaims.
+//! A missing ledger counts as closed. It has no identity to decide by, and no change recreates it.
+//! [`LedgerStore::store_missing`] and the gate's decisions store a closed one in its place, if its pool has
+//! NodeClaims.
 
 use std::sync::Arc;
 
@@ -26,8 +27,8 @@ pub struct LedgerStore {
 /// Why a ledger was not read or not written.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// Somebody else has written it, or it is gone: read it again.
-    #[error("the ledger was changed by another replica")]
+    /// Another writer changed it, or it is gone: read it again.
+    #[error("another replica changed the ledger")]
     Conflict,
     /// It exists, and this release neither reads nor replaces it.
     #[error(transparent)]
@@ -38,7 +39,7 @@ pub enum LedgerError {
     /// A victim has a UID that a ledger cannot store.
     #[error(transparent)]
     Uid(#[from] UnusableUid),
-    /// The API server does not do it. It may have been written.
+    /// The call failed. The ledger may have been written all the same.
     #[error(transparent)]
     Api(#[from] ApiError),
 }
@@ -52,7 +53,7 @@ impl LedgerStore {
         }
     }
 
-    /// Reads the ledger of a pool as it is now.
+    /// Reads the current ledger of a pool.
     pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
         let object = self.objects.get_opt(&object::name(pool), by).await?;
         let read = object.map(|object| object::parse_for(&object, Some(pool)));
@@ -77,13 +78,14 @@ impl LedgerStore {
         )?)
     }
 
-    /// What a plan needs of the ledger of a pool as it is now.
+    /// The current ledger of a pool, as far as a plan needs it.
     pub async fn state(&self, pool: &str, by: Deadline) -> Result<LedgerState, LedgerError> {
         let stored = self.read(pool, by).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored)))
     }
 
-    /// Stores a ledger in place of a missing one. `has_claims` is what a list says that was begun after it was found missing.
+    /// Stores a ledger in place of a missing one. `has_claims` comes from a list that began after it was found
+    /// missing.
     pub async fn store_missing(
         &self,
         (pool, uid): (&str, &str),
@@ -96,7 +98,7 @@ impl LedgerStore {
         Ok(())
     }
 
-    /// Writes what the ledger says of replacements. That must still be as `expected`.
+    /// Writes the ledger's replacements, which must still be as `expected`.
     pub async fn set_replacement(
         &self,
         owner: (&str, &str),
@@ -134,7 +136,7 @@ impl LedgerStore {
         self.change(owner, expected, is_as_expected, change, by).await
     }
 
-    /// Changes the ledger that is `expected`. A missing one is not made anew: what it held is lost.
+    /// Changes the ledger that is `expected`. A missing one is not recreated, because its content is lost.
     async fn change(
         &self,
         (name, uid): (&str, &str),
@@ -162,7 +164,7 @@ pub fn read_ledger(config_map: &ConfigMap) -> Result<(Box<str>, LedgerState), Br
     Ok((stored.pool, known))
 }
 
-/// What a plan needs of a ledger.
+/// The part of a ledger that a plan needs.
 pub fn state(stored: &StoredLedger) -> LedgerState {
     let ledger = &*stored.ledger;
     let text = |uid: &Uid| Arc::from(uid.as_str());
@@ -186,8 +188,8 @@ pub fn state(stored: &StoredLedger) -> LedgerState {
     }
 }
 
-/// What a failed write means. If a new ledger cannot be created (404), its namespace is missing. If an old one cannot be
-/// replaced (404), it was deleted.
+/// The meaning of a failed write. If a new ledger cannot be created (404), its namespace is missing. If an old one
+/// cannot be replaced (404), it was deleted.
 fn failed(error: ApiError, replaces: bool) -> LedgerError {
     if error.is_conflict() || (replaces && error.is_not_found()) {
         LedgerError::Conflict

@@ -31,7 +31,7 @@ pub struct Annotations {
 }
 
 impl Annotations {
-    /// Karpenter's hash of the template, if its version is one that is computed here, too.
+    /// Karpenter's hash of the template, if poolgate computes the same version.
     fn drift_hash(&self) -> Option<NonZeroU64> {
         let is_comparable = self.hash_version.as_deref() == Some(HASH_VERSION);
         self.hash.as_deref().filter(|_| is_comparable)?.parse().ok()
@@ -56,7 +56,7 @@ pub struct Status {
     conditions: Conditions,
 }
 
-/// What a NodeClaim was made from: the fields that drift depends on.
+/// The origin of a NodeClaim: the fields that drift depends on.
 pub type Origin = Object<Metadata<Texts, Texts>, MadeFrom>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -75,7 +75,7 @@ pub struct NodeClassRef {
 }
 
 impl<S, T> Object<Metadata<Texts, Texts>, S, T> {
-    /// What drift depends on of a NodeClaim.
+    /// The part of a NodeClaim that drift depends on.
     pub fn drift_claim(self) -> DriftClaim {
         let annotation = |key| self.metadata.annotation(key).map(Box::from);
         DriftClaim {
@@ -106,7 +106,7 @@ pub struct SeenClaim {
 }
 
 impl ClaimObject {
-    /// What is kept of the claim; `None` if it belongs to no pool.
+    /// The kept part of the claim; `None` if it belongs to no pool.
     pub fn seen(self, names: &mut Interned<str>) -> Option<SeenClaim> {
         let pool = names.share(self.metadata.labels.pool.as_deref()?);
         let conditions = conditions(&self.status.conditions);
@@ -134,7 +134,7 @@ impl ClaimObject {
 }
 
 impl ClaimObject {
-    /// What only a report needs of it.
+    /// The part that only a report needs.
     pub fn details(&self) -> Details {
         let condition = |kind| self.status.conditions.told(kind);
         let taints = self.spec.startup_taints.iter().flatten();

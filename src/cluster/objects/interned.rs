@@ -13,7 +13,7 @@ const FEW: usize = 1_024;
 )]
 type Values<T> = std::collections::HashSet<Arc<T>>;
 
-/// Shared values. Those no longer used are dropped now and then.
+/// Shared values. Unused ones are dropped occasionally.
 #[derive(Debug)]
 pub struct Interned<T: ?Sized> {
     values: Values<T>,

@@ -70,7 +70,7 @@ pub type PoolObject = NodePool<Value, PoolStatus>;
 #[serde(default)]
 pub struct PoolStatus {
     pub conditions: Conditions,
-    /// What its nodes have together.
+    /// The sum of its nodes.
     pub resources: Value,
 }
 
@@ -153,7 +153,7 @@ impl<L> Metadata<L, Texts> {
 }
 
 impl PoolObject {
-    /// What core's plan needs of the object, and reads again under every new policy.
+    /// The part of the object that core's plan needs, and reads again under every new policy.
     pub fn kept(&self) -> Value {
         let meta = &self.metadata;
         // If it is null, the pool is not being deleted.

@@ -57,7 +57,7 @@ impl NodeObject {
         self.status.conditions.told("Ready")
     }
 
-    /// What is kept of the node; of its labels only those in `selected`. `None` if it belongs to no pool.
+    /// The kept part of the node, with only the labels in `selected`. `None` if it belongs to no pool.
     pub fn seen(self, kinds: &mut NodeKinds, selected: &BTreeSet<Box<str>>) -> Option<SeenNode> {
         let pool = kinds.names.share(self.metadata.label(NODEPOOL_LABEL)?);
         let marks = Marks::from_lookups(

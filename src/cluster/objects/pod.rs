@@ -44,7 +44,7 @@ pub struct PodKinds {
 }
 
 impl PodObject {
-    /// What is kept of the pod; `None` if no plan depends on it.
+    /// The kept part of the pod; `None` if no plan depends on it.
     pub fn location(self, kinds: &mut PodKinds) -> Option<PodLocation> {
         let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
         match self.spec.node_name() {

@@ -41,7 +41,7 @@ pub struct Status {
 }
 
 impl BudgetObject {
-    /// What a drain depends on.
+    /// The part that a drain depends on.
     pub fn budget(self) -> PodDisruptionBudget {
         PodDisruptionBudget {
             name: NamespacedName {
@@ -67,7 +67,7 @@ impl Selector {
             operator: Operator::In,
             values: vec![value],
         });
-        // What is left out counts as met: better to take a pod for covered.
+        // Omitted requirements count as met, because assuming a pod to be covered is safer.
         let expressions = self.match_expressions.into_iter().flatten();
         let expressions = expressions.filter_map(|expression| {
             Some(Requirement {

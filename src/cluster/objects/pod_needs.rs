@@ -1,4 +1,4 @@
-//! What a pod needs from a node, read from its spec.
+//! The requirements of a pod on its node, read from its spec.
 
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ impl Spec {
         self.priority
     }
 
-    /// What the pod needs from a node.
+    /// The requirements of the pod on its node.
     pub fn needs(&self, names: &mut Interned<str>) -> Needs {
         Needs {
             requests: self.requests(names),
@@ -120,8 +120,8 @@ impl Spec {
         }
     }
 
-    /// The requests of all containers together, as the scheduler computes them: sidecars run beside the rest, init
-    /// containers one by one beside the sidecars that were started before them.
+    /// The requests of all containers together, as the scheduler computes them: sidecars run with everything else,
+    /// init containers one by one with the sidecars started before them.
     fn requests(&self, names: &mut Interned<str>) -> Resources {
         let mut sidecars = Resources::default();
         let mut starting = Resources::default();

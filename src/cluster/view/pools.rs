@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// What is kept of one NodePool.
+/// The kept part of one NodePool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CachedPool {
     /// Its uid.

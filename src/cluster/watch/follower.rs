@@ -1,4 +1,4 @@
-//! What receives the objects of a watch.
+//! Receivers of the objects of a watch.
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -7,7 +7,7 @@ use crate::cluster::collection::Versioned;
 
 /// Receives the objects of a watch.
 pub trait Follower {
-    /// What is watched.
+    /// The kind that is watched.
     type Object: Versioned + DeserializeOwned + Clone + Send + 'static;
 
     /// A list begins: what was known before is replaced once it is complete.
@@ -20,9 +20,9 @@ pub trait Follower {
     fn changed(&mut self, object: Self::Object);
     /// An object is gone.
     fn gone(&mut self, object: &Self::Object);
-    /// What was seen is complete up to this resourceVersion.
+    /// The seen state is complete up to this resourceVersion.
     fn complete_up_to(&mut self, _version: &str) {}
-    /// The watch is down: from now on what is known may be out of date.
+    /// The watch is down: the known state may become outdated.
     fn lost(&mut self) {}
     /// Whether the changes that were missed are enough after a failure. If not, everything is listed again.
     fn resumes(&self) -> bool {

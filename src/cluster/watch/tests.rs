@@ -63,7 +63,7 @@ enum End {
     Broken,
     /// With a bookmark of the server's version, and then a failure.
     Marked,
-    /// Because the version to continue from is too old.
+    /// Because the resourceVersion is too old to resume from.
     Expired,
     /// The first ones with a failure, the others after the time that was asked for.
     BrokenAtFirst,
@@ -253,7 +253,7 @@ async fn a_watch_that_is_closed_early_is_begun_anew_ever_more_rarely_and_is_down
     assert!((2..=8).contains(&watches), "{watches}");
     assert_eq!(
         line,
-        "not watching: the API server closes the watch each time before 25 s have passed"
+        "not watching: the API server keeps closing the watch within 25 s"
     );
 }
 

@@ -1,4 +1,4 @@
-//! What is known of each pool's claims.
+//! The known claims of each pool.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
@@ -175,7 +175,7 @@ impl ClaimViews {
         self.version = self.version.max(version);
     }
 
-    /// From now on the watch is down.
+    /// The watch is down.
     pub fn lost(&mut self) {
         self.watched = false;
         for known in self.by_pool.values_mut() {

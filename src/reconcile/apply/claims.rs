@@ -16,7 +16,7 @@ use crate::cluster::objects::{
 };
 use crate::reconcile::index::ReadClaim;
 
-/// How many claims are in one page of their list: few pools have a second one, and of each the metadata alone is sent.
+/// The number of claims per page of a list. Few pools need a second page, and only metadata is sent.
 const CLAIMS_PAGE: u32 = 2_000;
 
 /// The claims of a pool, by UID, and since when each is being deleted.
@@ -50,10 +50,10 @@ impl Writer {
     /// Bounds the drain of a claim that is being deleted, if nothing bounds it yet.
     pub async fn bound_drain(&self, claim: &ObjectRef, at: Timestamp) -> Result<(), WriteError> {
         if self.observe {
-            tracing::info!(nodeclaim = &*claim.name, %at, "would bound the drain");
+            tracing::info!(nodeclaim = &*claim.name, %at, "would set the termination deadline");
             return Ok(());
         }
-        // What is being deleted stays so: the UID is enough.
+        // A deletion is never undone, so the UID is enough.
         let patch = json!({"metadata": {
             "uid": &*claim.uid,
             "annotations": {DEADLINE_ANNOTATION: format!("{at:.0}")},
@@ -62,7 +62,7 @@ impl Writer {
         let (params, patch) = (PatchParams::default(), Patch::Merge(&patch));
         let written = |by| claims.patch_metadata(&claim.name, &params, &patch, by);
         if self.write_unless_stale("deadline", written).await?.is_some() {
-            tracing::info!(nodeclaim = &*claim.name, %at, "its drain is bounded");
+            tracing::info!(nodeclaim = &*claim.name, %at, "set the termination deadline");
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Writer {
             return Ok(false);
         }
         if self.observe {
-            tracing::info!(nodeclaim = &*claim.name, "would terminate");
+            tracing::info!(nodeclaim = &*claim.name, "would delete NodeClaim");
             return Ok(false);
         }
         let params = DeleteParams::default().preconditions(Preconditions {

@@ -16,7 +16,7 @@ impl Writer {
         now: Timestamp,
     ) -> Result<Option<DrainObstacle>, WriteError> {
         let pods = self.list_pods_on(node).await?;
-        // If a pod is an obstacle by itself, no budgets need to be read.
+        // If a pod alone is an obstacle, no budgets need to be read.
         if let Some(obstacle) = DrainObstacle::find(&pods, &[], now) {
             return Ok(Some(obstacle));
         }

@@ -35,7 +35,7 @@ impl Writer {
         let pools = self.written(NODE_POOLS);
         let written = |by| pools.patch(&pool.name, &params, &patch, by);
         if self.write_unless_stale("limit", written).await?.is_some() {
-            tracing::info!(nodepool = &*pool.name, nodes, "spec.limits.nodes is written");
+            tracing::info!(nodepool = &*pool.name, nodes, "wrote spec.limits.nodes");
         }
         Ok(())
     }

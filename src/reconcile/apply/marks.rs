@@ -41,7 +41,7 @@ impl Writer {
                 Err(error) if error.is_gone() => {}
                 Err(error) if error.is_conflict() => {
                     if self.unheld.is_news(Arc::clone(&node.uid), "") {
-                        tracing::warn!(node = &*node.name, %error, "a node cannot be held");
+                        tracing::warn!(node = &*node.name, %error, "could not hold a node");
                     }
                 }
                 Err(error) => first = first.and(Err(error)),
@@ -72,7 +72,7 @@ impl Writer {
         share: Value,
     ) -> Result<Option<Marked>, WriteError> {
         if self.observe {
-            tracing::info!(node = &*node.name, what, "would write");
+            tracing::info!(node = &*node.name, what, "would write node marks");
             return Ok(None);
         }
         let mut metadata = share;
@@ -87,7 +87,7 @@ impl Writer {
         let stored = self
             .write(what, |by| nodes.patch_metadata(&node.name, &params, &patch, by))
             .await?;
-        tracing::info!(node = &*node.name, what, "written");
+        tracing::info!(node = &*node.name, what, "wrote node marks");
         Ok(Some(stored.metadata))
     }
 

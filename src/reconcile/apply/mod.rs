@@ -36,12 +36,12 @@ const MANAGER: &str = "poolgate";
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// Another replica leads, or may lead.
-    #[error("this replica does not lead")]
+    #[error("this replica is not the leader")]
     NotLeading,
-    /// What a deletion depends on took too long to read.
-    #[error("what a deletion depends on took longer to read than it may be old")]
+    /// The reads before a deletion took too long.
+    #[error("the state read for a deletion is too old")]
     Outdated,
-    /// The API server refused the call, or it failed.
+    /// The API server refused the call, or the call failed.
     #[error(transparent)]
     Api(#[from] ApiError),
     /// A ledger was not read or not written.

@@ -1,5 +1,5 @@
-//! What the pools' ledgers say, in the index. An unreadable ledger counts as missing, so that nothing is terminated
-//! because of it.
+//! The pools' ledgers in the index. An unreadable ledger counts as missing, so that nothing is terminated because of
+//! it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Index {
             Err(error) => {
                 let text = error.to_string();
                 if self.unreadable_ledgers.get(name) != Some(&text) {
-                    tracing::warn!(%error, "a ledger cannot be read");
+                    tracing::warn!(%error, "could not read a ledger");
                     self.unreadable_ledgers.insert(name.into(), text);
                 }
                 self.forget_ledger(name);

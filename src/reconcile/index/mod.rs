@@ -28,7 +28,7 @@ use crate::cluster::objects::{Interned, Key, NodeKinds, PodKinds, PodLocation, S
 
 pub use snapshot::{Applied, ReadClaim, Snapshot};
 
-/// How many objects of each kind are kept.
+/// The most objects of each kind that are kept.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IndexBounds {
     pub pools: usize,
@@ -77,7 +77,7 @@ pub struct Index {
     pool_of_machine: Map<Key, Arc<str>>,
     /// The nodes, by name.
     nodes: Map<Arc<str>, SeenNode>,
-    /// What they share.
+    /// The values that they share.
     node_kinds: NodeKinds,
     /// The labels that are kept of them.
     kept_labels: BTreeSet<Box<str>>,
@@ -87,7 +87,7 @@ pub struct Index {
     marked: BTreeMap<Arc<str>, BTreeSet<Arc<str>>>,
     /// Where each pod is, by UID.
     placements: Map<Key, PodLocation>,
-    /// What pods share.
+    /// The values that pods share.
     pod_kinds: PodKinds,
     /// The pods on each node, by its name.
     pods_on: Map<Arc<str>, Vec<Arc<Pod>>>,
@@ -95,7 +95,7 @@ pub struct Index {
     pending: BTreeMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
-    /// What each pool's ledger says, by the pool's name.
+    /// The content of each pool's ledger, by the pool's name.
     ledgers: BTreeMap<Box<str>, KnownLedger>,
     /// The pools of readable ledgers, by the names of the objects.
     pool_of_ledger: BTreeMap<Box<str>, Box<str>>,
@@ -176,7 +176,7 @@ impl Index {
         self.marked.values().map(BTreeSet::len).sum()
     }
 
-    /// Marks this pool as changed, if the reconciler does anything about its nodes. Of the others it only shows the claims.
+    /// Marks this pool as changed, if the reconciler manages its nodes. For other pools it only shows the claims.
     fn note(&mut self, pool: &Arc<str>) {
         if self.is_limited(pool) || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));
@@ -198,7 +198,7 @@ impl Index {
             tracing::warn!(
                 kind,
                 bound,
-                "more objects than poolgate keeps: nothing is terminated from now on"
+                "object cache limit reached, terminations are disabled"
             );
         }
         false

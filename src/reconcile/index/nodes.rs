@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-/// What of a node decides whether Karpenter repairs it.
+/// The part of a node that decides whether Karpenter repairs it.
 fn decides_repair(node: &Node) -> (&str, u64, bool) {
     (&node.uid, node.conditions, node.marks.do_not_repair)
 }

@@ -34,9 +34,9 @@ pub struct Snapshot {
     pub exists: bool,
     claims: Vec<WholeClaim>,
     pending: Vec<Arc<Needs>>,
-    /// What its ledger says.
+    /// The content of its ledger.
     pub ledger: LedgerState,
-    /// When the watch last showed another ledger. A plan that is made now and then may miss that one was closed.
+    /// When the watch last showed another ledger. A plan that is made only occasionally may miss a closed ledger.
     pub ledger_identified_at: Option<Moment>,
     denied_at: Option<Moment>,
     denied_anywhere_at: Option<Moment>,
@@ -52,7 +52,7 @@ pub struct ReadClaim {
     pub pods: Vec<PodObject>,
 }
 
-/// What [`Snapshot::apply`] has found.
+/// The findings of [`Snapshot::apply`].
 #[derive(Debug, PartialEq, Eq)]
 pub struct Applied {
     /// The resourceVersion of the claim.
@@ -62,7 +62,7 @@ pub struct Applied {
 }
 
 impl Index {
-    /// What is known of a pool.
+    /// The known state of a pool.
     pub fn snapshot(&self, name: &str) -> Snapshot {
         let uids = self.claims_of.get(name).into_iter().flatten();
         let claims = uids.filter_map(|uid| self.claims.get(uid)).map(|known| {

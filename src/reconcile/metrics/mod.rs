@@ -41,28 +41,25 @@ impl ReconcileMetrics {
             invariants: Invariants::register(registry),
             outdated: registry.metric(
                 "outdated_reads",
-                "Reads before a deletion that were made again, because they were too old when it was to be sent",
+                "Reads repeated before a deletion because their result was too old",
             ),
             terminated: registry.metric("nodeclaims_terminated", "NodeClaims that poolgate has deleted"),
-            replacements: registry.metric(
-                "replacements",
-                "Nodes of pools at their limit that were to be terminated first and then replaced, by outcome",
-            ),
+            replacements: registry.metric("replacements", "Terminate-first replacements, by outcome"),
             writes: registry.metric("writes", "Writes to the cluster by result"),
             reconciles: registry.counters("reconcile", "Reconciles of NodePools by result", "result"),
-            errors: registry.metric("reconcile_errors", "Reconciles of NodePools that failed"),
+            errors: registry.metric("reconcile_errors", "Failed reconciles of NodePools"),
             time: registry.with(
                 "reconcile_time_seconds",
-                "How long a reconcile of a NodePool took",
+                "Duration of a reconcile of a NodePool",
                 Histogram::new(exponential_buckets(0.0005, 2.0, 16)),
             ),
             leader: registry.metric("leader", "1 while this replica leads"),
             observing: registry.metric(
                 "observing",
-                "1 if this replica writes nothing, because of --observe",
+                "1 if this replica writes nothing because of --observe",
             ),
-            queue: registry.metric("queue_depth", "NodePools that wait to be reconciled"),
-            marked: registry.metric("marked_nodes", "Nodes with marks of poolgate"),
+            queue: registry.metric("queue_depth", "NodePools waiting to be reconciled"),
+            marked: registry.metric("marked_nodes", "Nodes with poolgate's marks"),
         };
         // There from the start: Prometheus takes a counter that begins with 1 for one that has not increased.
         for reason in [ReplacedFor::Unhealthy, ReplacedFor::Drifted] {
@@ -83,7 +80,7 @@ impl ReconcileMetrics {
         self.terminated.get_or_create(&labels).inc();
     }
 
-    /// What was read before a deletion was too old.
+    /// A read before a deletion was too old.
     pub fn outdated(&self) {
         self.outdated.inc();
     }

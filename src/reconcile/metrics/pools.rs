@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::runtime::telemetry::{Label, Registry};
 
-/// What Karpenter's own metric shows if nothing limits disruption.
+/// The value of Karpenter's own metric if nothing limits disruption.
 const UNLIMITED: i64 = 2_147_483_647;
 
 /// The modes that are shown.
@@ -43,7 +43,7 @@ impl PoolMetrics {
                 "NodeClaims that count against the node limit, by NodePool",
             ),
             limit: registry.metric("nodepool_limit", "The node limit (limits.nodes)"),
-            remaining: registry.metric("nodepool_remaining", "How many more nodes there may be"),
+            remaining: registry.metric("nodepool_remaining", "Nodes that the limit still allows"),
             excess: registry.metric(
                 "nodepool_excess_nodes",
                 "Nodes above the limit that are not being deleted",
@@ -51,16 +51,16 @@ impl PoolMetrics {
             held: registry.metric("nodepool_held_nodes", "Nodes that poolgate keeps from disruption"),
             unrepaired: registry.metric(
                 "nodepool_unrepaired_nodes",
-                "Nodes that Karpenter wants to repair, and whose replacement the gate denied",
+                "Nodes that Karpenter wants to repair but whose replacement the gate denied",
             ),
             mode: registry.metric("nodepool_mode", "1 for the mode of the node limit, Hard or Soft"),
             allowed: registry.metric(
                 "nodepool_allowed_disruptions",
-                "How many nodes may be disrupted at once, by reason: budgets and node limit together",
+                "Nodes that budgets and node limit allow to be disrupted simultaneously, by reason",
             ),
             rollout: registry.metric(
                 "nodepool_nodes",
-                "NodeClaims by how far they follow the NodePool's template; all of them together",
+                "NodeClaims by their state in the rollout of the NodePool's template",
             ),
             shown: Arc::default(),
         }

@@ -489,11 +489,11 @@ fn a_body_that_is_not_a_review_gets_a_sentence() {
     );
     assert_eq!(
         sentence("{}"),
-        "the body is `` of ``; send an AdmissionReview of admission.k8s.io/v1"
+        "the body is `` of ``. Send an AdmissionReview of admission.k8s.io/v1"
     );
     assert_eq!(
         sentence(r#"{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview"}"#),
-        "the body is `AdmissionReview` of `admission.k8s.io/v1beta1`; send an AdmissionReview of admission.k8s.io/v1"
+        "the body is `AdmissionReview` of `admission.k8s.io/v1beta1`. Send an AdmissionReview of admission.k8s.io/v1"
     );
     let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview""#;
     assert_eq!(

@@ -47,9 +47,9 @@ impl Heartbeat {
                 is_logged = !is_logged;
                 if is_logged {
                     let seconds = missed.as_secs();
-                    tracing::error!(task, seconds, "the task does not run: /livez fails");
+                    tracing::error!(task, seconds, "the task makes no progress, /livez fails");
                 } else {
-                    tracing::warn!(task, "the task runs again");
+                    tracing::warn!(task, "the task makes progress again");
                 }
             }
         }

@@ -20,7 +20,7 @@ pub const FEW_THREADS: usize = 2;
 
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("threads or signal handlers cannot be set up")]
+#[error("could not set up threads or signal handlers")]
 pub struct SystemError(#[from] io::Error);
 
 /// Starts a task that nothing else ends. In the simulation it belongs to the process that starts it, which can stand still.
@@ -30,8 +30,8 @@ pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> 
     tokio::spawn(task)
 }
 
-/// Runs a process on a runtime with so many threads. Tasks that still run at its end are not waited for: those that matter
-/// have been drained.
+/// Runs a process on a runtime with this many threads. It does not wait for tasks that still run at its end, because
+/// those that matter have been drained.
 pub fn run<T, E: From<SystemError>>(
     threads: usize,
     process: impl Future<Output = Result<T, E>>,

@@ -63,7 +63,7 @@ impl StatusBoard {
         line
     }
 
-    /// All lines as they are now, each with its end.
+    /// All current lines, each with its line end.
     pub fn text(&self) -> String {
         let parts = self.parts();
         let lines = parts
@@ -82,7 +82,7 @@ impl StatusBoard {
 pub struct StatusLine(Arc<ArcSwap<String>>);
 
 impl StatusLine {
-    /// From now on this is the state.
+    /// Sets the state.
     pub fn set(&self, state: impl Into<String>) {
         self.0.store(Arc::new(state.into()));
     }

@@ -16,7 +16,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// What a shell reports for a process that this signal stopped.
+    /// The exit code that a shell reports for a process stopped by this signal.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,

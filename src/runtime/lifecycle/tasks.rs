@@ -1,5 +1,5 @@
-//! The parts of a process that run until it is signalled to stop. If a part stops by itself, the process exits, and
-//! its supervisor restarts it: that is better than half a process.
+//! The parts of a process that run until it is signalled to stop. If a part stops unexpectedly, the process exits and
+//! its supervisor restarts it, which is better than half a process.
 
 use tokio::task::{JoinError, JoinSet};
 
@@ -7,7 +7,7 @@ use tokio::task::{JoinError, JoinSet};
 #[derive(Debug, thiserror::Error)]
 pub enum PartError {
     /// It has stopped.
-    #[error("{part} has stopped by itself, which is a defect of poolgate; the process exits")]
+    #[error("{part} stopped unexpectedly, which is a bug in poolgate. The process exits")]
     Ended {
         /// Which part.
         part: &'static str,

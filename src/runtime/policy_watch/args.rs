@@ -18,11 +18,11 @@ use crate::runtime::telemetry::Registry;
 /// The flags about the policy.
 #[derive(Debug, Args)]
 pub struct WatchedPolicyArgs {
-    /// The organisation's policy file; reloaded
+    /// The organisation's policy file, reloaded when it changes
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
-    /// Use the built-in policy as long as the file of --policy does not exist
+    /// Use the built-in policy while the --policy file does not exist
     #[arg(long, env = "POOLGATE_POLICY_OPTIONAL", value_parser = BoolishValueParser::new())]
     policy_optional: bool,
 

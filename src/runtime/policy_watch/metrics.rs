@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use crate::runtime::polled_file::LoadMetrics;
 use crate::runtime::telemetry::{Label, Registry};
 
-/// What is known of the policy in force.
+/// The state of the policy in force.
 #[derive(Debug, Clone, Default)]
 pub struct PolicyMetrics {
     info: Family<[Label<String>; 2], Gauge>,
@@ -18,7 +18,7 @@ impl PolicyMetrics {
     pub fn register(registry: &mut Registry) -> Self {
         let info = registry.metric(
             "policy_info",
-            "The policy in force: always 1, with the SHA-256 of the file that it came from",
+            "Always 1, with the SHA-256 of the policy file in force",
         );
         Self {
             info,

@@ -33,12 +33,12 @@ pub struct PolicyInForce {
 }
 
 impl PolicyInForce {
-    /// The policy as it is now.
+    /// The current policy.
     pub fn load(&self) -> Guard<Arc<LoadedPolicy>> {
         self.loaded.load()
     }
 
-    /// Tells of each policy that is stored from now on.
+    /// Notifies of each policy stored from now on.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.stored.subscribe()
     }
@@ -63,12 +63,12 @@ impl From<Policy> for PolicyInForce {
     }
 }
 
-/// What a file means that cannot be used at the start.
+/// The behaviour if the file is unusable at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfUnusable {
-    /// That the process does not start.
+    /// The process does not start.
     Fail,
-    /// That the built-in policy is used instead, unless there is no file: a wrong path is a mistake on the command line.
+    /// The built-in policy is used instead, unless there is no file. A wrong path is a mistake on the command line.
     StandIn,
 }
 
@@ -83,7 +83,7 @@ pub struct PolicyFile {
     pub in_force: PolicyInForce,
     /// The name of the policy in force.
     name: String,
-    /// What `/readyz` says of it.
+    /// Its line in `/readyz`.
     line: StatusLine,
     metrics: PolicyMetrics,
 }
@@ -125,7 +125,7 @@ impl Load for PolicyFile {
             Err(LoadError::Missing(_)) if self.is_optional => Ok(None),
             // It cannot be read at the start: `load` reports what that means.
             Err(error) if self.may_stand_in() && !matches!(error, LoadError::Missing(_)) => {
-                tracing::error!(%error, "the policy file cannot be read");
+                tracing::error!(%error, "could not read the policy file");
                 Ok(Some(Vec::new()))
             }
             Err(error) => Err(error),
@@ -152,7 +152,7 @@ impl Load for PolicyFile {
             Some((bytes, parsed)) => {
                 let (read, sha256) = (parsed?, sha256(bytes));
                 self.name = format!("{path} (sha256 {sha256})");
-                tracing::info!(%path, sha256, enforcement = read.policy.enforcement.as_str(), "policy in force");
+                tracing::info!(%path, sha256, enforcement = read.policy.enforcement.as_str(), "loaded the policy");
                 warn_of_notes(&self.path, &read.notes);
                 (read.policy, Some(sha256))
             }
@@ -186,7 +186,7 @@ fn warn_of_notes(path: &Path, notes: &[Mistake]) {
     for note in notes {
         tracing::warn!(
             note = placed(path, note),
-            "a part of the policy is not used as it is written"
+            "part of the policy has no effect as written"
         );
     }
 }

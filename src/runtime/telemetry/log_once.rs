@@ -1,4 +1,4 @@
-//! A state that lasts is logged once: when it begins, and when it becomes another one.
+//! A lasting state is logged once: when it begins, and when it changes.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// How many subjects are remembered. If there are more, all are forgotten, and logged again.
 const MOST: usize = 10_000;
 
-/// What was logged last, by subject.
+/// The last logged state, by subject.
 #[derive(Debug)]
 pub struct LogOnce<S = ()>(Mutex<BTreeMap<S, String>>);
 

@@ -13,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, registry};
 
-/// How many lines wait for whoever reads them; later ones are dropped.
+/// The most lines that wait for the reader; later ones are dropped.
 const MOST_WAITING: usize = 4096;
 
 /// Counts the lines that were dropped, once logging has started.
@@ -31,7 +31,7 @@ pub enum LogFormat {
 /// The flags about logging.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// How log lines look
+    /// The log format
     #[arg(
         long,
         env = "POOLGATE_LOG_FORMAT",
@@ -41,7 +41,7 @@ pub struct LogArgs {
     )]
     log_format: LogFormat,
 
-    /// Which log lines are written: a level, or `target=level` pairs
+    /// Log filter: a level, or `target=level` pairs
     #[arg(
         long,
         env = "POOLGATE_LOG_LEVEL",
@@ -68,8 +68,8 @@ pub enum LoggingError {
 }
 
 impl LogArgs {
-    /// Installs the process's one subscriber. A thread writes the lines, so that nothing waits for whoever reads them; when the
-    /// guard is dropped, it has up to a second for those that are left.
+    /// Installs the process's one subscriber. A thread writes the lines, so that nothing waits for the reader. When
+    /// the guard is dropped, the thread has up to a second for the remaining lines.
     pub fn install(&self) -> Result<WorkerGuard, LoggingError> {
         let filter: Targets = self.log_level.parse().map_err(|cause| LoggingError::Filter {
             filter: self.log_level.clone(),

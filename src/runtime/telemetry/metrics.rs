@@ -34,7 +34,7 @@ impl Counters {
     }
 }
 
-/// What must never happen, and was seen all the same: a defect, or a fault that the design does not cover.
+/// Violated invariants: a bug, or a fault that the design does not cover.
 #[derive(Debug, Clone, Default)]
 pub struct Invariants {
     violations: Counters,
@@ -48,7 +48,7 @@ impl Invariants {
         Self {
             violations: registry.counters(
                 "invariant_violations",
-                "Seen although it must never happen, by what it is: report it",
+                "Violated invariants, by name; each is a bug in poolgate to report",
                 "invariant",
             ),
             logged: Arc::default(),
@@ -64,7 +64,8 @@ impl Invariants {
                 invariant,
                 pool,
                 object,
-                "this must never happen: report it; more of them are only counted"
+                "an invariant was violated, which is a bug in poolgate. Please report it. Further violations are \
+                 only counted"
             );
         }
     }
@@ -79,8 +80,8 @@ impl Registry {
     pub fn of_process() -> Self {
         let mut registry = Self(registry::Registry::with_prefix("poolgate"));
         let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
-        registry.0.register("build", "What runs", build);
-        let dropped = "Log lines that were dropped because too many waited to be written";
+        registry.0.register("build", "The running version", build);
+        let dropped = "Log lines dropped because too many were waiting to be written";
         registry.with("log_lines_dropped", dropped, DroppedLines);
         registry
     }
@@ -110,7 +111,7 @@ impl Registry {
         metric
     }
 
-    /// Writes the metrics as they are now.
+    /// Writes the current metrics.
     pub fn encode(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.0)?;
@@ -118,7 +119,7 @@ impl Registry {
     }
 }
 
-/// A family whose name is shown from the start, before anything is counted, so that users see that it exists.
+/// A family that is shown from the start, before its first count, so that users see that it exists.
 #[derive(Debug)]
 struct Named<M>(M);
 

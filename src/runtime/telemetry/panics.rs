@@ -1,5 +1,5 @@
-//! Panics: each is a defect of poolgate. It is counted and logged with its location, and stops only the work in
-//! which it happened.
+//! Panics. Each is a bug in poolgate. It is counted and logged with its location, and ends only the work that caused
+//! it.
 
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
@@ -9,7 +9,10 @@ use super::Registry;
 
 /// Counts and logs every panic of this process from now on.
 pub fn count_panics(registry: &mut Registry) {
-    let panics: Counter = registry.metric("panics", "Panics: defects of poolgate, caught and logged");
+    let panics: Counter = registry.metric(
+        "panics",
+        "Panics that were caught and logged; each is a bug in poolgate",
+    );
     panic::set_hook(Box::new(move |info| {
         panics.inc();
         tracing::error!(
@@ -27,7 +30,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
 }
 
 fn message<'a>(info: &'a PanicHookInfo<'_>) -> &'a str {
-    info.payload_as_str().unwrap_or("a value that is no text")
+    info.payload_as_str().unwrap_or("a value that is not a string")
 }
 
 #[cfg(test)]

@@ -114,8 +114,7 @@ pub fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error)
 /// The object is denied because it would take more than `limit` bytes of memory to review it.
 pub fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b> {
     let message = format!(
-        "{} is too large: with the stored object it has so many fields and elements that reviewing it would take more \
-         than {} MiB of memory",
+        "{} is too large: reviewing it together with the stored object would take more than {} MiB of memory",
         named(request),
         limit / (1024 * 1024)
     );

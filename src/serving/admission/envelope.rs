@@ -21,7 +21,7 @@ pub enum Malformed {
     #[error("the body is not an AdmissionReview: {0}")]
     NotText(#[from] Utf8Error),
     /// A review of another version, or another kind of object.
-    #[error("the body is `{kind}` of `{api_version}`; send an AdmissionReview of {API_VERSION}")]
+    #[error("the body is `{kind}` of `{api_version}`. Send an AdmissionReview of {API_VERSION}")]
     WrongKind {
         /// What `apiVersion` says.
         api_version: String,

@@ -15,12 +15,12 @@ pub const NAME: &str = "poolgate-status";
 /// The beginning of the warning.
 pub const BEGINNING: &str = "poolgate-status ";
 
-/// What a server reports about itself.
+/// The self report of a server.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The policy that it reviews with, if it reviews.
     pub policy: Option<PolicyInForce>,
-    /// What it knows of the cluster.
+    /// Its view of the cluster.
     pub view: Arc<ClusterView>,
     /// The certificate that it shows.
     pub certificate: Arc<Current>,

@@ -21,15 +21,15 @@ pub enum AuthorityError {
     #[error("{0}")]
     Issue(#[from] rcgen::Error),
     /// There is no certificate, or more than one, or one that is damaged.
-    #[error("it must have exactly one certificate (a block BEGIN CERTIFICATE)")]
+    #[error("it must contain exactly one certificate (BEGIN CERTIFICATE block)")]
     Certificate,
-    #[error("the certificate is not that of a CA")]
+    #[error("the certificate is not a CA certificate")]
     NotAnAuthority,
     /// The key cannot be read.
     #[error("the key cannot be read: {0}")]
     Key(rcgen::Error),
     /// The key is that of another certificate.
-    #[error("certificate and key do not belong together")]
+    #[error("certificate and key do not match")]
     Mismatch,
 }
 
@@ -208,10 +208,11 @@ mod tests {
             rejected(&(pem.clone() + &other.pem()), &key).starts_with("it must have exactly one certificate")
         );
         assert!(rejected(&pem, "").starts_with("the key cannot be read"));
-        assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not belong"));
+        assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not match"));
         let foreign = rcgen::generate_simple_self_signed(["a".to_owned()]).expect("a certificate");
         assert!(
-            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem()).contains("not that of a CA")
+            rejected(&foreign.cert.pem(), &foreign.signing_key.serialize_pem())
+                .contains("not a CA certificate")
         );
     }
 }

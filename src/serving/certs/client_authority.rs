@@ -27,7 +27,7 @@ enum Cause {
     Read(io::Error),
     #[error("cannot be read: {0}")]
     Pem(pem::Error),
-    #[error("there is no certificate (a block BEGIN CERTIFICATE) in it")]
+    #[error("it contains no certificate (BEGIN CERTIFICATE block)")]
     NoCertificate,
     #[error("certificate {number} is damaged: {cause}")]
     Damaged { number: usize, cause: Error },
@@ -71,7 +71,7 @@ impl Load for ClientAuthorityFile {
 
     fn load(&mut self, pem: &Vec<u8>) -> Result<(), ClientAuthorityError> {
         let (verifier, certificates) = verifier(pem).map_err(|cause| self.failed(cause))?;
-        tracing::info!(certificates, "client CA in force");
+        tracing::info!(certificates, "loaded the client CA");
         (self.accept_only)(verifier);
         Ok(())
     }
@@ -183,7 +183,7 @@ mod tests {
         fs::write(&path, "").expect("written");
         let error = open().await;
         assert!(
-            error.ends_with("clients.pem: there is no certificate (a block BEGIN CERTIFICATE) in it"),
+            error.ends_with("clients.pem: it contains no certificate (BEGIN CERTIFICATE block)"),
             "{error}"
         );
     }

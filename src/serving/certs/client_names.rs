@@ -15,7 +15,7 @@ pub fn objection(accepted: &[String], certificate: &CertificateDer<'_>) -> Optio
     Some(match &*names {
         [] => "the client certificate has no name, and --client-name requires one".into(),
         names => format!(
-            "--client-name accepts none of the names of the client certificate: {}",
+            "--client-name matches no name of the client certificate: {}",
             names.join(", ")
         ),
     })
@@ -65,9 +65,7 @@ mod tests {
         assert_eq!(objection(None, &["kube-apiserver"]), None);
         assert_eq!(
             objection(Some("kube-apiserver.evil"), &["127.0.0.1", "else"]).as_deref(),
-            Some(
-                "--client-name accepts none of the names of the client certificate: kube-apiserver.evil, else"
-            )
+            Some("--client-name matches no name of the client certificate: kube-apiserver.evil, else")
         );
         assert!(objection(None, &["127.0.0.1"]).is_some_and(|text| text.contains("no name")));
     }

@@ -116,13 +116,13 @@ fn announce(pair: &Pair, now: i64) {
         serial,
         chain = pair.key.cert.len(),
         ends_in_days = pair.not_after.saturating_sub(now) / (24 * 60 * 60),
-        "certificate in force"
+        "loaded the serving certificate"
     );
     if pair.not_before > now {
         tracing::warn!(
             serial,
             seconds = pair.not_before.saturating_sub(now),
-            "the certificate is not valid yet; clients will reject it"
+            "the certificate is not valid yet, so clients reject it"
         );
     }
 }

@@ -13,7 +13,7 @@ pub struct CertificateTimes {
     not_after: Family<[Label; 1], Gauge>,
 }
 
-/// What is known of the serving certificate.
+/// The state of the serving certificate.
 #[derive(Debug, Clone, Default)]
 pub struct CertificateMetrics {
     pub times: CertificateTimes,

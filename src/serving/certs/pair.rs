@@ -30,7 +30,7 @@ pub enum PairError {
     #[error("the certificate cannot be read: {0}")]
     Certificate(pem::Error),
     /// It holds no certificate.
-    #[error("there is no certificate (a block BEGIN CERTIFICATE) in it")]
+    #[error("it contains no certificate (BEGIN CERTIFICATE block)")]
     NoCertificate,
     /// The key file holds no key, or is cut off.
     #[error("the key cannot be read: {0}")]
@@ -130,7 +130,7 @@ impl Current {
                 Some(format!("the certificate expired {} s ago", now - pair.not_after))
             }
             Some(pair) if now < pair.not_before => Some(format!(
-                "the certificate is valid only in {} s",
+                "the certificate becomes valid in {} s",
                 pair.not_before - now
             )),
             Some(_) => None,
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(current.lacks_at(at(holds)), None);
         }
         let early = current.lacks_at(at(begin - 5));
-        assert_eq!(early.as_deref(), Some("the certificate is valid only in 5 s"));
+        assert_eq!(early.as_deref(), Some("the certificate becomes valid in 5 s"));
         let late = current.lacks_at(at(end + 7));
         assert_eq!(late.as_deref(), Some("the certificate expired 7 s ago"));
     }

@@ -22,10 +22,10 @@ const LIFE: Duration = Duration::from_hours(10 * 365 * 24);
 #[derive(Debug, thiserror::Error)]
 pub enum SelfSignedError {
     /// It cannot be made.
-    #[error("the certificate cannot be made: {0}")]
+    #[error("could not create the certificate: {0}")]
     Issue(#[from] AuthorityError),
     /// It cannot be used.
-    #[error("the certificate that was made cannot be used: {0}")]
+    #[error("the created certificate is unusable: {0}")]
     Pair(PairError),
     /// The CA's certificate cannot be written.
     #[error("cannot write the CA certificate to {}: {cause}", path.display())]

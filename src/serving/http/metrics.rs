@@ -5,7 +5,7 @@ use prometheus_client::metrics::gauge::Gauge;
 
 use crate::runtime::telemetry::{Counters, Label, Registry};
 
-/// What all servers of the process count together.
+/// The counters of all servers of the process.
 #[derive(Debug, Clone, Default)]
 pub struct HttpMetrics {
     connections: Family<[Label; 1], Gauge>,
@@ -20,20 +20,16 @@ impl HttpMetrics {
     /// Registers the metrics.
     pub fn register(registry: &mut Registry) -> Self {
         Self {
-            connections: registry.metric("connections", "Connections that are open"),
+            connections: registry.metric("connections", "Open connections"),
             accept_errors: registry.counters(
                 "accept_errors",
                 "Connections that could not be accepted",
                 "server",
             ),
-            handshake_failures: registry.counters(
-                "handshake_failures",
-                "TLS handshakes that failed",
-                "reason",
-            ),
+            handshake_failures: registry.counters("handshake_failures", "Failed TLS handshakes", "reason"),
             denied: registry.counters(
                 "clients_denied",
-                "Connections whose client showed no accepted certificate",
+                "Connections without an accepted client certificate",
                 "reason",
             ),
             timeouts: registry.counters(

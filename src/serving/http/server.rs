@@ -37,8 +37,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// resets them.
 const REST: Duration = Duration::from_millis(50);
 
-/// The size of a request's head, and of the piece of a body that is read at once. The API server's head has
-/// about 400 bytes.
+/// The size of a request's headers, and of each chunk of a body. The API server's headers have about 400 bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
@@ -48,7 +47,7 @@ const AGE: Duration = Duration::from_mins(10);
 /// When a connection ends whatever it does: a client that follows the rules is gone before.
 const LIFETIME: Duration = Duration::from_mins(15);
 
-/// How long we still read, and throw away, what a client sends after our last answer. A socket that is closed with unread
+/// How long we still read and discard data from a client after our last answer. A socket that is closed with unread
 /// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -56,7 +55,7 @@ const LINGER: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// What is served on a socket.
+/// The server of a socket.
 pub struct Server {
     /// The name in metrics and logs.
     pub name: &'static str,
@@ -64,11 +63,11 @@ pub struct Server {
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub router: Router,
-    /// How many connections may be open at once. One address may have half of them.
+    /// How many connections may be open simultaneously. One address may have half of them.
     pub max_connections: usize,
     /// How long a client may take to send the head of its next request: hyper counts the time that a connection idles.
     pub idle: Duration,
-    /// How long a connected client may still begin a request after the server was asked to stop.
+    /// How long a connected client may still begin a request after the stop signal.
     pub grace: Duration,
     /// Whether clients should look for another server.
     pub readiness: Arc<Readiness>,
@@ -126,7 +125,7 @@ impl Serving {
         }
     }
 
-    /// What serves a connection that was accepted, if there is a place for it.
+    /// Serves an accepted connection, if there is a place for it.
     fn admit(
         self: &Arc<Self>,
         accepted: io::Result<(TcpStream, SocketAddr)>,
@@ -135,14 +134,14 @@ impl Serving {
         let (stream, address) = accepted.inspect_err(|error| {
             server.metrics.accept_errors.inc(server.name);
             if let Some(left_out) = self.log.permit("accept") {
-                tracing::error!(server = server.name, %error, left_out, "connections cannot be accepted");
+                tracing::error!(server = server.name, %error, left_out, "could not accept a connection");
             }
         })?;
         let peer = Peer(address.ip().to_canonical());
         let Some(place) = self.places.take(peer.0) else {
             server.metrics.refused.inc(server.name);
             if let Some(left_out) = self.log.permit("full") {
-                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections: a new one is refused");
+                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections, refused a new one");
             }
             return Ok(None);
         };
@@ -165,7 +164,7 @@ impl Serving {
             Err(failure) => {
                 self.server.metrics.handshake_failures.inc(failure.reason());
                 // Not more than debug: load balancers and port scanners do this all day.
-                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "no handshake");
+                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "TLS handshake failed");
                 if let Some(denial) = failure.denial() {
                     self.deny(peer, denial, &failure);
                 }
@@ -180,7 +179,7 @@ impl Serving {
         let server = &self.server;
         server.metrics.denied.inc(reason);
         if let Some(left_out) = self.log.permit(reason) {
-            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "client denied");
+            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "denied a client");
         }
     }
 
@@ -214,7 +213,7 @@ impl Serving {
             }
             Ok(Err(_)) | Err(_) => {
                 self.server.metrics.timeouts.inc(self.server.name);
-                tracing::debug!(server = self.server.name, peer = %peer.0, "client overdue");
+                tracing::debug!(server = self.server.name, peer = %peer.0, "closed an overdue connection");
             }
         }
         linger(stream).await;

@@ -20,7 +20,7 @@ const HANDSHAKE: Duration = Duration::from_secs(5);
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
-#[error("TLS cannot be set up")]
+#[error("could not set up TLS")]
 pub struct TlsError(#[from] rustls::Error);
 
 /// Why the client with this certificate is denied, though a client CA signed it.
@@ -115,7 +115,7 @@ impl HandshakeError {
         }
     }
 
-    /// What was wrong with the client's certificate, if that was the reason: the label in metrics.
+    /// The problem of the client's certificate, if that was the reason: the label in metrics.
     pub fn denial(&self) -> Option<&'static str> {
         match self.tls()? {
             rustls::Error::NoCertificatesPresented => Some("no_certificate"),

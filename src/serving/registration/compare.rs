@@ -1,4 +1,4 @@
-//! Compares what is registered with what is served: a pure function.
+//! Compares the registered webhooks with the served paths: a pure function.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -7,12 +7,12 @@ use rustls::{CertificateError, Error};
 use crate::cluster::webhooks::{Rule, Webhook};
 use crate::serving::certs::{read_certificates, verify};
 
-/// What a server answers.
+/// The reviews that a server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serves {
     /// Reviews of NodePools.
     Reviews,
-    /// The gate's questions.
+    /// Reviews of NodeClaims.
     Gate,
 }
 
@@ -128,8 +128,7 @@ pub fn compare<'w>(
             comparison.problems.push(problem(Problem::Rules, lacks));
         }
         if path == STRICT && webhook.failure_policy == "Ignore" {
-            let text =
-                format!("{STRICT} denies what cannot be decided, and Ignore admits what is not answered");
+            let text = format!("{STRICT} fails closed, but failurePolicy Ignore fails open");
             comparison.problems.push(problem(Problem::FailurePolicy, text));
         }
     }
@@ -140,7 +139,7 @@ pub fn compare<'w>(
         missing.push("/gate");
     }
     let missing = missing.into_iter().map(|path| {
-        let text = format!("no webhook calls {path}: what it would review is admitted unchecked");
+        let text = format!("no webhook calls {path}, so objects are admitted without this review");
         (Problem::NotRegistered, text)
     });
     comparison.problems.extend(missing);
@@ -165,7 +164,7 @@ pub fn host_and_path(webhook: &Webhook) -> (String, String) {
 fn distrust(webhook: &Webhook, host: &str, shown: Option<&Shown>) -> Option<(Problem, String)> {
     let bundle = webhook.client_config.ca_bundle().unwrap_or_default();
     if bundle.is_empty() {
-        let text = "caBundle is empty, so no call succeeds; docs/certificates.md says what fills it";
+        let text = "caBundle is empty, so every call fails. See docs/certificates.md";
         return Some((Problem::NoCaBundle, text.into()));
     }
     let Shown { chain, now } = shown?;
@@ -213,7 +212,7 @@ fn unasked(rules: &[Rule], resource: &str, operations: &[&str]) -> Option<String
     };
     let unasked = operations.iter().copied().filter(|operation| !covers(operation));
     let unasked: Vec<&str> = unasked.collect();
-    (!unasked.is_empty()).then(|| format!("its rules leave out {} of {resource}", unasked.join(" and ")))
+    (!unasked.is_empty()).then(|| format!("its rules omit {} of {resource}", unasked.join(" and ")))
 }
 
 #[cfg(test)]

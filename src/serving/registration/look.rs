@@ -1,4 +1,5 @@
-//! Reads what is registered, and reports its problems: in the log once for each change, in metrics, in `/readyz`.
+//! Reads the registered webhooks, and reports their problems: in the log once for each change, in metrics, in
+//! `/readyz`.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -51,11 +52,11 @@ impl RegistrationMetrics {
         Self {
             registered: registry.metric(
                 "webhook_registered",
-                "1 for each webhook that is registered, with the path that it calls and its failure policy",
+                "1 for each registered webhook, with its path and failure policy",
             ),
             problems: registry.metric(
                 "registration_problems",
-                "What is wrong with the webhooks that are registered, by kind",
+                "Problems of the registered webhooks, by kind",
             ),
         }
     }
@@ -135,7 +136,7 @@ impl Registration {
     fn report(&self, found: &Found, before: Option<&Found>) {
         let line = match found {
             Err(error) => {
-                tracing::warn!(error, "the webhook configurations cannot be read");
+                tracing::warn!(error, "could not read the webhook configurations");
                 format!("not read: {error}")
             }
             Ok(comparison) => {
@@ -148,7 +149,7 @@ impl Registration {
                     tracing::warn!(
                         problem = problem.name(),
                         text,
-                        "the webhooks are not registered correctly"
+                        "the webhook registration is wrong"
                     );
                 }
                 let registered = comparison.registered.iter();
@@ -163,7 +164,7 @@ impl Registration {
                 };
                 tracing::info!(
                     registered = registered.join(", "),
-                    "the webhook configurations were read"
+                    "read the webhook configurations"
                 );
                 line
             }

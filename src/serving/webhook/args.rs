@@ -20,7 +20,7 @@ const CLUSTER_SHUTDOWN_DELAY: Duration = Duration::from_secs(10);
 /// The flags of a webhook server.
 #[derive(Debug, Args)]
 pub struct WebhookArgs {
-    /// Where admission reviews are answered: a port, or an address with a port.
+    /// Where to listen for admission reviews: a port, or an address with a port.
     /// With --self-signed, a port alone means 127.0.0.1
     #[arg(long, env = "POOLGATE_LISTEN", default_value = "8443", value_name = "ADDR")]
     pub listen: ListenAddr,
@@ -28,7 +28,7 @@ pub struct WebhookArgs {
     #[command(flatten)]
     pub probes: ProbeArgs,
 
-    /// The serving certificate with its chain (PEM); reloaded
+    /// The serving certificate with its chain (PEM), reloaded when it changes
     #[arg(long, env = "POOLGATE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
@@ -36,20 +36,19 @@ pub struct WebhookArgs {
     #[arg(long, env = "POOLGATE_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
 
-    /// Make a certificate for this machine instead, to try things out
+    /// Create a certificate for this machine instead, to try poolgate
     #[arg(long, env = "POOLGATE_SELF_SIGNED", value_parser = BoolishValueParser::new())]
     self_signed: bool,
 
-    /// With --self-signed: where to write the certificate that a client must trust
+    /// With --self-signed: where to write the CA certificate that clients must trust
     #[arg(long, env = "POOLGATE_CA_OUT", value_name = "FILE")]
     ca_out: Option<PathBuf>,
 
-    /// CAs (PEM) that may sign client certificates; reloaded. Probes and metrics are exempt
+    /// CAs (PEM) that may sign client certificates, reloaded when they change. Probes and metrics are exempt
     #[arg(long, env = "POOLGATE_CLIENT_CA", value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
 
-    /// With --client-ca: a common name or DNS name that a client certificate may have; may be repeated [default: any
-    /// name]
+    /// With --client-ca: an accepted common name or DNS name of a client certificate (repeatable) [default: any name]
     #[arg(long, env = "POOLGATE_CLIENT_NAME", value_name = "NAME", value_delimiter = ',',
         value_parser = NonEmptyStringValueParser::new(), requires = "client_ca")]
     pub client_name: Vec<String>,
@@ -60,11 +59,11 @@ pub struct WebhookArgs {
     pub cert_poll_interval: Duration,
 
     /// The Karpenter release of the cluster, such as 1.14.1
-    /// [default: what the cluster's NodePool definition says; without a cluster the newest known]
+    /// [default: the release of the cluster's NodePool definition, or the newest known without a cluster]
     #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
     karpenter_version: Option<KarpenterVersion>,
 
-    /// How long to keep answering after SIGTERM, until no more requests arrive
+    /// How long to keep serving after SIGTERM, while requests may still arrive
     /// [default: 10s, with --self-signed 0s]
     #[arg(long, env = "POOLGATE_SHUTDOWN_DELAY", value_name = "TIME", value_parser = flags::time)]
     shutdown_delay: Option<Duration>,
@@ -98,20 +97,20 @@ pub enum CertificateChoice {
 pub enum CertificateChoiceError {
     /// Neither was given.
     #[error(
-        "a certificate is needed: give --tls-cert FILE and --tls-key FILE, or --self-signed to try things out"
+        "a certificate is required: set --tls-cert FILE and --tls-key FILE, or try poolgate with --self-signed"
     )]
     None,
     /// Both were given.
-    #[error("--self-signed makes its own certificate: give either it, or --tls-cert and --tls-key")]
+    #[error("--self-signed cannot be combined with --tls-cert or --tls-key")]
     Both,
     /// A certificate without a key.
-    #[error("--tls-cert needs the key of that certificate as well: add --tls-key FILE")]
+    #[error("--tls-cert requires --tls-key FILE")]
     NoKey,
     /// A key without a certificate.
-    #[error("--tls-key needs the certificate of that key as well: add --tls-cert FILE")]
+    #[error("--tls-key requires --tls-cert FILE")]
     NoCertificate,
     /// There is no CA to write.
-    #[error("--ca-out writes the CA that --self-signed makes: add --self-signed, or leave out --ca-out")]
+    #[error("--ca-out requires --self-signed")]
     NoAuthority,
 }
 

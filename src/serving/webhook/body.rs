@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::rejection::{MAX_BODY_BYTES, Rejection};
 
-/// How many bytes of large bodies may be held at once, in all requests together: room for four of the largest.
+/// How many bytes of large bodies all requests together may hold: room for four of the largest.
 const MAX_BYTES_IN_FLIGHT: usize = 32 * 1024 * 1024;
 
 /// The first bytes of a body are not counted: a usual review has about 10 KB, and is always read. The number of

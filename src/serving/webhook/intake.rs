@@ -1,4 +1,4 @@
-//! What happens to every request of a webhook, whatever it asks.
+//! The common handling of every request of a webhook.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ use crate::serving::http::Peer;
 /// The media type of a review.
 const JSON: &str = "application/json";
 
-/// The largest body that is reviewed where it was read, beside others: a larger one takes long.
+/// The largest body that is reviewed where it was read. A larger one takes long.
 const LIGHT_BYTES: usize = 1024 * 1024;
 
 /// The most memory that its objects may take.
 const LIGHT_MEMORY: usize = 4 * 1024 * 1024;
 
-/// Takes requests in: what all of them go through, whatever they ask.
+/// The request intake, common to all paths.
 #[derive(Debug)]
 pub struct Intake {
     /// The paths that are served, in words.
@@ -143,7 +143,7 @@ impl Intake {
                 peer = peer.map(|peer| field::display(peer.0)),
                 reason = rejection.sentence(),
                 left_out,
-                "request not reviewed"
+                "rejected a request"
             );
         }
         let response = rejection.into_response();
@@ -180,7 +180,7 @@ fn is_json(headers: &HeaderMap) -> bool {
         .is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// One line for each denial. What is allowed is logged only at the level debug.
+/// One line for each denial. Admissions are logged only at the level debug.
 fn log(route: &Route, summary: &Summary<'_>) {
     let Summary {
         verdict,
@@ -215,7 +215,7 @@ mod tests {
         Intake::new("/validate", &mut Registry::default())
     }
 
-    /// A request with a body of so many bytes.
+    /// A request with a body of this many bytes.
     fn request(timeout: &str, bytes: usize) -> Request {
         Request::post(format!("/validate?timeout={timeout}"))
             .header(header::CONTENT_TYPE, JSON)

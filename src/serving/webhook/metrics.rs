@@ -94,12 +94,12 @@ impl WebhookMetrics {
             in_flight: registry.metric("webhook_requests_in_flight", "Requests being answered"),
             latency: registry.with(
                 "webhook_latency_seconds",
-                "Time from a request's head to its answer",
+                "Time from a request's headers to its answer",
                 Family::new_with_constructor(|| Histogram::new(LATENCY_BUCKETS)),
             ),
             reviews: registry.metric("webhook_reviews", "Reviews by verdict"),
-            findings: registry.metric("webhook_findings", "Rules that denied or warned"),
-            malformed: registry.metric("webhook_malformed", "Bodies that are not a review"),
+            findings: registry.metric("webhook_findings", "Findings that denied or warned, by rule"),
+            malformed: registry.metric("webhook_malformed", "Bodies that are not an AdmissionReview"),
         }
     }
 

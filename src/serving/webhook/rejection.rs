@@ -20,10 +20,10 @@ const EXCERPT: usize = 300;
 #[derive(Debug, thiserror::Error)]
 pub enum Rejection {
     /// The path is unknown.
-    #[error("post an AdmissionReview to {served}; there is nothing at `{path}`")]
+    #[error("post an AdmissionReview to {served}, not to `{path}`")]
     Path { path: String, served: &'static str },
     /// The method is not POST.
-    #[error("{0} is not answered here: post an AdmissionReview")]
+    #[error("{0} is not supported: post an AdmissionReview")]
     Method(String),
     /// The body is declared as something else.
     #[error("the body must be an AdmissionReview of type application/json, not {0}")]
@@ -32,7 +32,7 @@ pub enum Rejection {
     #[error("the body is larger than {} MiB", MAX_BODY_BYTES / (1024 * 1024))]
     TooLarge,
     /// All memory for bodies is taken.
-    #[error("too many large requests at once: try again")]
+    #[error("too many large requests simultaneously, retry")]
     Busy,
     /// The body did not arrive in time.
     #[error("the body did not arrive within {} ms", .0.as_millis())]
@@ -44,7 +44,7 @@ pub enum Rejection {
     #[error(transparent)]
     Malformed(#[from] Malformed),
     /// A defect of poolgate.
-    #[error("poolgate crashed on this review: please report what its log says")]
+    #[error("poolgate crashed during this review. Please report the lines in its log")]
     Panicked,
 }
 
@@ -67,7 +67,7 @@ impl Rejection {
         ))
     }
 
-    /// What kind of mistake it is, in a word, and the status of its answer.
+    /// The kind of mistake, in a word, and the status of its answer.
     pub fn kind(&self) -> (&'static str, StatusCode) {
         match self {
             Self::Path { .. } => ("path", StatusCode::NOT_FOUND),

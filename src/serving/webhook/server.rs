@@ -69,7 +69,7 @@ impl<'a> WebhookServer<'a> {
         })
     }
 
-    /// What it reports about itself.
+    /// Its self report.
     pub fn about(&self, policy: Option<PolicyInForce>) -> About {
         About {
             policy,
@@ -85,7 +85,7 @@ impl<'a> WebhookServer<'a> {
         self.args.can_be_registered().then_some(registration)
     }
 
-    /// What takes its requests in. A wrong path is told to use `paths`.
+    /// The request intake. 404s list `paths`.
     pub fn intake(&mut self, paths: &'static str) -> Intake {
         Intake::new(paths, &mut self.process.registry)
     }
@@ -134,7 +134,7 @@ async fn ready_when(definition_read: CancellationToken, readiness: Arc<Readiness
     if timeout(DEFINITION, definition_read.cancelled()).await.is_err() {
         tracing::warn!(
             seconds = DEFINITION.as_secs(),
-            "ready without the NodePool definition, which was not read in time"
+            "ready without the NodePool definition, because reading it timed out"
         );
     }
     readiness.ready();

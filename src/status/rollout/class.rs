@@ -51,7 +51,7 @@ impl NodeClass {
         Ok(object.map(|object| Self { reference, object }))
     }
 
-    /// Whether the provider has seen it as it is now. A class without conditions does not say.
+    /// Whether the provider has seen its current version. A class without conditions counts as seen.
     pub fn is_seen(&self) -> bool {
         let mut conditions = self.object.status.conditions.iter();
         let ready = conditions.find(|condition| &*condition.r#type == "Ready");
@@ -59,7 +59,7 @@ impl NodeClass {
         observed.is_none_or(|observed| Some(observed) >= self.object.metadata.generation)
     }
 
-    /// Whether a NodeClaim was made from another version of it; `None` if the hashes do not tell.
+    /// Whether a NodeClaim was made from another version of it; `None` if the hashes are not comparable.
     pub fn outdates(&self, claim: &Origin) -> Option<bool> {
         if claim.spec.node_class_ref != self.reference {
             return None;

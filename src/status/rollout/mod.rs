@@ -20,22 +20,22 @@ use crate::runtime::flags;
 use pools::{Rollouts, Subject};
 use words::RolloutReport;
 
-/// How often to look: as often as Karpenter looks what to disrupt.
+/// How often to look: as often as Karpenter looks for nodes to disrupt.
 const INTERVAL: SignedDuration = SignedDuration::from_secs(10);
 
-/// For how long an API server may not answer while a rollout is followed.
+/// How long the API server may be down while a rollout is followed.
 const OUTAGE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The flags of `rollout`.
 #[derive(Debug, Args)]
 pub struct RolloutArgs {
-    /// NodePools, or node classes by their kind: the NodePools that use them [default: all NodePools]
+    /// NodePools, or node classes whose NodePools to follow [default: all NodePools]
     #[arg(value_name = "nodepool/NAME | ec2nodeclass/NAME")]
     subjects: Vec<Subject>,
 
-    /// Wait until all nodes that there are now have been replaced, if they have to be
+    /// Wait until all nodes that are outdated now have been replaced
     ///
-    /// Ends as soon as that cannot be done in time.
+    /// Ends as soon as the timeout cannot be met.
     #[arg(long)]
     wait: bool,
 
@@ -43,7 +43,7 @@ pub struct RolloutArgs {
     #[arg(long, value_name = "TIME", default_value = "2h", requires = "wait", value_parser = flags::interval)]
     timeout: Duration,
 
-    /// Print this format; JSON with --wait is one line for each change
+    /// Output format. With --wait, JSON is one line per change
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: OutputFormat,
 
@@ -99,7 +99,7 @@ impl RolloutArgs {
             }
             let left = deadline.duration_since(Timestamp::now());
             if !left.is_positive() {
-                terminal::remark(&format!("error: not done within {:?}", self.timeout));
+                terminal::remark(&format!("error: rollout not done within {:?}", self.timeout));
                 return Ok(exit_code(false));
             }
             tokio::time::sleep(left.min(INTERVAL).unsigned_abs()).await;

@@ -19,7 +19,7 @@ use crate::status::look::Look;
 use crate::status::pools::{NodesByName, PoolFacts};
 use crate::status::why::{Keeps, More, Why, Whys};
 
-/// What is asked about: a NodePool, or all that use a node class.
+/// The subject of a rollout: a NodePool, or all that use a node class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
     Pool(String),
@@ -31,14 +31,15 @@ impl FromStr for Subject {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, name) = text.split_once('/').filter(|(_, name)| !name.is_empty()).ok_or(
-            "write nodepool/NAME, or the kind of a node class and its name, such as ec2nodeclass/NAME",
-        )?;
+        let (kind, name) = text
+            .split_once('/')
+            .filter(|(_, name)| !name.is_empty())
+            .ok_or("write nodepool/NAME or a node class with its name, such as ec2nodeclass/NAME")?;
         let kind = kind.to_ascii_lowercase();
         match kind.as_str() {
             "nodepool" | "nodepools" => Ok(Self::Pool(name.to_owned())),
             _ if kind.ends_with("nodeclass") => Ok(Self::Class(kind, name.to_owned())),
-            _ => Err("the kind must be nodepool, or that of a node class, such as ec2nodeclass"),
+            _ => Err("the kind must be nodepool or a node class, such as ec2nodeclass"),
         }
     }
 }
@@ -67,7 +68,7 @@ struct Judged<'f> {
 }
 
 impl Rollouts {
-    /// Finds the pools that are asked about.
+    /// Finds the requested pools.
     pub async fn begin(
         look: &Look<'_>,
         subjects: &[Subject],
@@ -76,7 +77,7 @@ impl Rollouts {
         let stored = look
             .pools()
             .await
-            .map_err(|error| anyhow!("NodePools were not read: {error}"))?;
+            .map_err(|error| anyhow!("could not read NodePools: {error}"))?;
         let mut pools: BTreeMap<String, Followed> = BTreeMap::new();
         for subject in subjects {
             let mut is_found = false;
@@ -100,7 +101,7 @@ impl Rollouts {
                 followed.class = class.or(followed.class.take());
             }
             match subject {
-                Subject::Pool(name) => ensure!(is_found, "there is no NodePool {name:?}"),
+                Subject::Pool(name) => ensure!(is_found, "NodePool {name:?} does not exist"),
                 Subject::Class(kind, name) => ensure!(is_found, "no NodePool uses {kind}/{name}"),
             }
         }
@@ -194,7 +195,7 @@ impl Rollouts {
         look: &Look<'_>,
         facts: &'f Facts,
     ) -> anyhow::Result<BTreeMap<&'f str, Judged<'f>>> {
-        let unread = |what: &str, error: &String| anyhow!("{what} were not read: {error}");
+        let unread = |what: &str, error: &String| anyhow!("could not read {what}: {error}");
         let stored = facts.pools.as_ref().map_err(|error| unread("NodePools", error))?;
         let claims = facts
             .claims
@@ -210,9 +211,9 @@ impl Rollouts {
             let class = match &followed.class {
                 Some(class) => {
                     let read = NodeClass::read(look, class.clone()).await;
-                    let read =
-                        read.map_err(|error| anyhow!("{} {} was not read: {error}", class.kind, class.name))?;
-                    Some(read.with_context(|| format!("there is no {} {}", class.kind, class.name))?)
+                    let read = read
+                        .map_err(|error| anyhow!("could not read {} {}: {error}", class.kind, class.name))?;
+                    Some(read.with_context(|| format!("{} {} does not exist", class.kind, class.name))?)
                 }
                 None => None,
             };

@@ -61,7 +61,7 @@ impl RolloutReport {
         }
     }
 
-    /// Whether another one says more than that it is later.
+    /// Whether another report differs in more than its time.
     pub fn differs(&self, other: &Self) -> bool {
         self.node_pools != other.node_pools || self.unread != other.unread
     }
@@ -69,9 +69,12 @@ impl RolloutReport {
     /// A line for each pool, and for what keeps its nodes. Anybody may have written the names in it.
     pub fn text(&self) -> String {
         let lines = self.node_pools.iter().flat_map(PoolProgress::lines);
-        let unread = self.unread.iter().map(|unread| format!("not read: {unread}"));
+        let unread = self
+            .unread
+            .iter()
+            .map(|unread| format!("could not read {unread}"));
         let lines = if self.node_pools.is_empty() {
-            vec!["there are no NodePools".to_owned()]
+            vec!["no NodePools found".to_owned()]
         } else {
             lines.chain(unread).collect()
         };

@@ -1,4 +1,4 @@
-//! What Karpenter has said about a node, and poolgate about its pool.
+//! Karpenter's events about a node, and poolgate's about its pool.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

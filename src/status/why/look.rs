@@ -13,7 +13,7 @@ use crate::status::look::{EVENTS, Look};
 /// Pods by the name of their node.
 pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
 
-/// What is read of nodes beside the objects of a report.
+/// Facts about nodes besides the objects of a report.
 #[derive(Debug)]
 pub struct More {
     /// By the name of their node.
@@ -23,7 +23,7 @@ pub struct More {
 }
 
 impl Default for More {
-    /// What there is to know of no node.
+    /// The facts about no node.
     fn default() -> Self {
         Self {
             pods: Ok(PodsByNode::new()),

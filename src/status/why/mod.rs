@@ -16,7 +16,7 @@ use crate::cluster::objects::NODES;
 pub use look::More;
 pub use report::{Keeps, Why, Whys};
 
-/// Which nodes are asked about.
+/// The requested nodes.
 #[derive(Debug, Clone, Copy)]
 pub enum Question<'a> {
     /// The one of this name, or of the NodeClaim of this name.
@@ -55,7 +55,7 @@ impl Question<'_> {
         Ok(whys)
     }
 
-    /// The NodeClaims that are asked about.
+    /// The requested NodeClaims.
     fn claims(self, facts: &Facts) -> anyhow::Result<Vec<&KnownClaim>> {
         let all = match &facts.claims {
             Ok(claims) => claims.iter(),
@@ -76,15 +76,15 @@ impl Question<'_> {
     fn without_claims(self, is_there: &Read<bool>) -> String {
         match (self, is_there) {
             (Self::Node(name), Ok(true)) => {
-                format!("node {name:?} belongs to no NodeClaim of a NodePool: Karpenter does not manage it")
-            }
-            (Self::Node(name), Ok(false)) => format!("there is no node and no NodeClaim {name:?} (any more)"),
-            (Self::Node(name), Err(error)) => {
                 format!(
-                    "no NodeClaim of a NodePool is or has node {name:?}, and Nodes could not be read: {error}"
+                    "node {name:?} belongs to no NodeClaim of a NodePool, so Karpenter does not manage it"
                 )
             }
-            (Self::Pool(name), Ok(false)) => format!("there is no NodePool {name:?}"),
+            (Self::Node(name), Ok(false)) => format!("node or NodeClaim {name:?} does not exist (any more)"),
+            (Self::Node(name), Err(error)) => {
+                format!("no NodeClaim of a NodePool matches {name:?}, and Nodes could not be read: {error}")
+            }
+            (Self::Pool(name), Ok(false)) => format!("NodePool {name:?} does not exist"),
             (Self::Pool(name), _) => format!("NodePool {name:?} has no NodeClaims"),
         }
     }

@@ -19,7 +19,7 @@ impl Whys {
             page.line("No node of this NodePool is drifted, expired, unhealthy, empty or being deleted.");
         }
         page.list(
-            "What keeps other nodes from consolidation",
+            "Blocking consolidation of other nodes",
             self.others.iter().map(Keeps::line),
         );
         page.list("Not read", self.unread.iter().cloned());
@@ -48,10 +48,10 @@ impl Why {
         if self.causes.is_empty() {
             page.line("");
             page.item(
-                "poolgate sees nothing that keeps it. Karpenter looks every 10 seconds, and disrupts one node after the \
-                 other; its events and its log say more",
+                "poolgate sees nothing that keeps the node. Karpenter checks every 10 seconds and disrupts one node \
+                 after another. Its events and log say more",
             );
         }
-        page.list("  What keeps it", self.causes.iter().map(Cause::line));
+        page.list("  Kept by", self.causes.iter().map(Cause::line));
     }
 }

@@ -19,7 +19,7 @@ use crate::status::replacements::listed_names;
 pub struct Whys {
     pub at: Timestamp,
     pub nodes: Vec<Why>,
-    /// What keeps the other nodes of the pool from consolidation, if all of them are asked about.
+    /// The obstacles to consolidating the other nodes of a requested pool.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Keeps>,
     /// What could not be read, and why.
@@ -92,7 +92,7 @@ impl Whys {
         }
     }
 
-    /// Of nodes that nobody wants to go, leaves only what keeps them, the same once.
+    /// Reduces nodes that have no reason to go to their causes, each once.
     pub fn keep_those_that_should_go(&mut self) {
         let (wanted, others) = std::mem::take(&mut self.nodes)
             .into_iter()

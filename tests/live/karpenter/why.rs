@@ -195,7 +195,7 @@ fn what_keeps_a_node_is_said_and_karpenter_says_the_same() {
         );
         if pool == "full" {
             let page = block_of(PAGE, "console", "$ poolgate status --pool full");
-            let (_, shown) = page.split_once("What keeps it").expect("the causes");
+            let (_, shown) = page.split_once("Kept by").expect("the causes");
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(
                 words(&said).contains(&words(shown)),

@@ -107,9 +107,7 @@ fn only_an_api_server_that_shows_its_certificate_is_answered() {
     let rejected = apply(&plane, "misnamed-pool");
     assert!(
         rejected.contains("failed calling webhook")
-            && rejected.contains(
-                "--client-name accepts none of the names of the client certificate: kube-apiserver"
-            ),
+            && rejected.contains("--client-name matches no name of the client certificate: kube-apiserver"),
         "{rejected}"
     );
 

@@ -247,7 +247,7 @@ fn who_steps_back_from_gate_has_the_marks_removed_by_what_stays() {
         LEASE,
         &json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 1}}),
     );
-    assert!(clean_up(&cluster).contains("all marks are removed"));
+    assert!(clean_up(&cluster).contains("removed all marks"));
     cluster.fleet.wait_until_held("full", &[]);
     let node = cluster.fleet.stored_node("full-a");
     assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");

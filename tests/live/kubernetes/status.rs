@@ -259,7 +259,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
     );
     assert_eq!(general["denied"]["lastClaim"], "general-x", "{general:#}");
     let notes = general["notes"].to_string();
-    for said in ["1 on the way out, the first, node-b, since", "DisruptionBlocked"] {
+    for said in ["1 terminating, oldest node-b since", "DisruptionBlocked"] {
         assert!(notes.contains(said), "{said}: {notes}");
     }
     assert_eq!(full["reconciler"]["leads"], json!(true), "{full:#}");
@@ -274,7 +274,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
     assert_eq!(row, ["general", "2", "Hard", "2", "0", "0", "1", "denied"]);
     let reported = |what: &str| table.lines().any(|line| line.starts_with(what));
     assert!(
-        reported("  general: 1 on the way out, the first, node-b, since 20"),
+        reported("  general: 1 terminating, oldest node-b since 20"),
         "{table}"
     );
     assert!(reported("gate.nodeclaims.poolgate.dev "), "{table}");
@@ -346,10 +346,7 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     assert_eq!(said["nodePools"][0]["nodes"], 1, "{said:#}");
 
     let gone = status_by(&viewer, &["--node=node-x"]);
-    assert!(
-        gone.stderr.contains("there is no node and no NodeClaim"),
-        "{gone:?}"
-    );
+    assert!(gone.stderr.contains("does not exist (any more)"), "{gone:?}");
 
     let probed = status_by(&viewer, &["--probe"]);
     assert_eq!(probed.status.code(), Some(2), "{probed:?}");

@@ -107,7 +107,7 @@ fn stored_pools_are_checked_as_they_are_and_for_the_release_to_come() {
     let missing = lint(plane.kubeconfig(), "");
     assert_eq!(missing.status.code(), Some(2), "{missing:?}");
     let expected = format!(
-        "error: nodepools cannot be read: {} does not serve nodepools.karpenter.sh: its CRD is not installed",
+        "error: nodepools cannot be read: {} does not serve nodepools.karpenter.sh: its CRD is missing",
         server(&plane)
     );
     assert!(missing.stderr.contains(&expected), "{missing:?}");
@@ -192,7 +192,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
 
     let nobody = lint(&account(&plane, "nobody", None), "");
     assert_eq!(nobody.status.code(), Some(2), "{nobody:?}");
-    let needed = "you need the verb list on nodepools.karpenter.sh";
+    let needed = "This requires the verb list on nodepools.karpenter.sh";
     assert!(nobody.stderr.contains(needed), "{nobody:?}");
     let report = lint(&account(&plane, "program", None), "-o json");
     let report: Value = serde_json::from_str(&report.stdout).expect("a report that is complete");
@@ -209,7 +209,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
     assert!(checked.stderr.starts_with(unknown), "{checked:?}");
     let classes = "NodePools are not checked against node classes of kind KWOKNodeClass: ";
     assert!(checked.stderr.contains(classes), "{checked:?}");
-    let needed = "you need the verb list on kwoknodeclasses.karpenter.kwok.sh";
+    let needed = "This requires the verb list on kwoknodeclasses.karpenter.kwok.sh";
     assert!(checked.stderr.contains(needed), "{checked:?}");
     assert!(!checked.stdout.contains("node-class-missing"), "{checked:?}");
     assert!(

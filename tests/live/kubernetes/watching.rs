@@ -43,7 +43,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
     );
     plane.install_karpenter_crds(V1_AND_V1BETA1);
     poolgate
-        .wait_until_reported("rules for: Karpenter 1.0.8; installed is the definition of 1.0.2 to 1.0.8\n");
+        .wait_until_reported("rules for: Karpenter 1.0.8; the installed definition is from 1.0.2 to 1.0.8\n");
     plane.register_webhooks(&poolgate.base_url(), &poolgate.ca());
     let rejected = dry_run(&plane, &balanced()).stderr;
     assert!(
@@ -53,7 +53,7 @@ fn verdicts_follow_the_definition_that_is_installed() {
 
     plane.install_karpenter_crds(V1);
     poolgate.wait_until_reported(
-        "rules for: Karpenter 1.15.1; installed is the definition of 1.15.0 to 1.15.1\n",
+        "rules for: Karpenter 1.15.1; the installed definition is from 1.15.0 to 1.15.1\n",
     );
     dry_run(&plane, &balanced()).success();
     assert_metric(
@@ -75,8 +75,9 @@ fn a_release_that_the_user_names_holds_whatever_is_installed() {
         &plane.kubeconfig_by(Account::Server),
         &["--karpenter-version", "1.9"],
     );
-    poolgate
-        .wait_until_reported("rules for: Karpenter 1.9.0; installed is the definition of 1.15.0 to 1.15.1\n");
+    poolgate.wait_until_reported(
+        "rules for: Karpenter 1.9.0; the installed definition is from 1.15.0 to 1.15.1\n",
+    );
     poolgate.wait_until_reported("static NodePools: watching\n");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"definition\"} 1");
     assert_metric(&poolgate, "poolgate_watch_up{watch=\"nodepools\"} 1");

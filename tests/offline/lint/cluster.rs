@@ -30,7 +30,7 @@ fn what_leads_to_no_cluster_is_reported_with_what_to_do() {
     let path = config.path().to_str().expect("a path");
     fails(
         &["--cluster"],
-        "there is no cluster: no kubeconfig at $KUBECONFIG or ~/.kube/config",
+        "no cluster found: there is no kubeconfig at $KUBECONFIG or ~/.kube/config",
     );
     fails(
         &["--cluster", "--kubeconfig", "/no/such/file"],
@@ -38,7 +38,7 @@ fn what_leads_to_no_cluster_is_reported_with_what_to_do() {
     );
     fails(
         &["--cluster", "--kubeconfig", path, "--context", "red"],
-        "give --context with one of its contexts: gone",
+        "Set --context to one of its contexts: gone",
     );
     let without = fs::read_to_string(config.path())
         .expect("a kubeconfig")
@@ -52,7 +52,7 @@ fn a_cluster_that_cannot_be_reached_is_reported_with_its_address_in_every_format
     let port = refusing();
     let config = kubeconfig(port);
     let path = config.path().to_str().expect("a path");
-    let why = format!("https://127.0.0.1:{port} cannot be reached: ");
+    let why = format!("https://127.0.0.1:{port} is unreachable: ");
     fails(&["--cluster", "--kubeconfig", path], &why);
     let outcome = lint(&[
         "--cluster",

@@ -157,7 +157,7 @@ fn a_fix_that_is_denied_again_is_not_written() {
     ] {
         let mut lines = outcome.stdout.lines();
         assert!(
-            lines.any(|line| line.contains(field) && line.contains("quotes are not enough")),
+            lines.any(|line| line.contains(field) && line.contains("uotes are not enough")),
             "{field}: {}",
             outcome.stdout
         );

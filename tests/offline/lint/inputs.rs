@@ -96,6 +96,33 @@ fn a_loop_of_links_ends() {
 }
 
 #[test]
+fn the_current_directory_is_read_if_nothing_is_named() {
+    let directory = directory(&[("pools/a.yaml", &wrong())]);
+    let outcome = lint_in(directory.path(), &["--output", "concise"], "");
+    assert_eq!(names(&outcome.stdout), ["pools/a.yaml"], "{outcome:?}");
+}
+
+#[test]
+fn a_template_that_is_found_is_a_note_and_one_that_is_named_an_error() {
+    let template = SOUND.replace("  limits:", "  {{- if .Values.limits }}\n  limits:");
+    let directory = directory(&[("a.yaml", &template), ("b.yaml", SOUND)]);
+    for (path, said, code) in [(".", "note", 0), ("a.yaml", "error", 1)] {
+        let outcome = lint_in(directory.path(), &["--output", "concise", path], "");
+        let reported = format!("{said}[manifest-template]");
+        assert!(outcome.stdout.contains(&reported), "{path}: {outcome:?}");
+        assert_eq!(outcome.status.code(), Some(code), "{path}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_a_format_is_answered_with_the_format() {
+    let outcome = lint_in(Path::new("."), &["-o", "report.json", "-"], "");
+    assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+    let said = "did you mean json=report.json?";
+    assert!(outcome.stderr.contains(said), "{outcome:?}");
+}
+
+#[test]
 fn standard_input_is_named_by_a_dash() {
     let here = Path::new(".");
     let outcome = lint_in(
@@ -110,11 +137,6 @@ fn standard_input_is_named_by_a_dash() {
     assert_eq!(
         lint_in(here, &["--fail-if-empty", "-"], "").status.code(),
         Some(1)
-    );
-    assert_eq!(
-        lint_in(here, &[], "").status.code(),
-        Some(2),
-        "without a path there is nothing to do"
     );
 }
 

@@ -73,7 +73,7 @@ impl Guarded {
 
     /// The log lines about denials; there must be this many.
     fn reported(&self, lines: usize) -> Vec<Value> {
-        self.server.logged("client denied", lines)
+        self.server.logged("denied a client", lines)
     }
 }
 
@@ -132,7 +132,7 @@ fn who_has_another_name_is_reported_so_and_learns_nothing_else() {
         assert_eq!((answer.status, answer.header("connection")), (403, Some("close")));
         assert_eq!(
             answer.body,
-            "--client-name accepts none of the names of the client certificate: system:node:a\n"
+            "--client-name matches no name of the client certificate: system:node:a\n"
         );
     }
     guarded.expect_denied("name", 2.0);

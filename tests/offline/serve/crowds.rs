@@ -31,7 +31,7 @@ fn more_idle_connections_than_there_are_places_leave_room_for_others() {
     }
     let refused = server.metric(r#"poolgate_connections_refused_total{server="admission"}"#);
     assert_eq!(refused, Some(520.0 - 256.0));
-    let reported = server.logged("too many connections: a new one is refused", 1);
+    let reported = server.logged("too many connections, refused a new one", 1);
     assert_eq!(reported[0]["fields"]["peer"], "127.0.0.2", "{}", server.log());
     idle.pop();
     wait_for("a place", || Connection::from(STRANGER, &server, &ca).ok());

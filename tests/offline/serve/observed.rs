@@ -76,7 +76,7 @@ fn requests_that_are_no_reviews_are_logged_by_kind_and_not_each() {
         assert_eq!(connection.post("/validate", b"{").status, 400);
     }
     assert_eq!(Connection::to(&server).post("/nowhere", b"").status, 404);
-    let lines = server.logged("request not reviewed", 2);
+    let lines = server.logged("rejected a request", 2);
     let paths: Vec<_> = lines
         .iter()
         .filter(|line| line["fields"]["webhook"].is_null())

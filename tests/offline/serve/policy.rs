@@ -89,7 +89,7 @@ fn a_changed_policy_changes_the_verdict_and_a_broken_one_does_not() {
     wait_for("the fixed policy", || (!admits_twenty(&server)).then_some(()));
     assert_eq!(server.metric("poolgate_policy_load_failing"), Some(0.0));
     assert_eq!(server.metric("poolgate_policy_load_errors_total"), Some(1.0));
-    assert_eq!(server.logged("policy in force", 3).len(), 3, "{}", server.log());
+    assert_eq!(server.logged("loaded the policy", 3).len(), 3, "{}", server.log());
     let message = "the policy file cannot be used; the previous policy stays in force";
     assert_eq!(server.logged(message, 1).len(), 1, "{}", server.log());
     assert_works(&server);

@@ -21,10 +21,10 @@ fn a_cluster_that_does_not_answer_delays_nothing() {
         assert_eq!(server.probe("/readyz").0, 200);
         // It gives up on the cluster after it has begun to serve: a connection without an answer, after ten
         // seconds.
-        server.logged("not watching", 1);
+        server.logged("watch failed, retrying", 1);
         let log = server.log();
         let place = |message: &str| log.find(message).expect("a line of the log");
-        assert!(place("listening") < place("not watching"), "{log}");
+        assert!(place("listening") < place("watch failed, retrying"), "{log}");
     }
 }
 
@@ -55,7 +55,12 @@ fn a_cluster_that_does_not_answer_is_reported_once_and_counted() {
     let up = "poolgate_watch_up{watch=\"nodepools\"}";
     assert!(server.probe("/metrics").1.contains(&format!("{up} 0\n")));
     // One line for each of the two watches.
-    assert_eq!(server.logged("not watching", 2).len(), 2, "{}", server.log());
+    assert_eq!(
+        server.logged("watch failed, retrying", 2).len(),
+        2,
+        "{}",
+        server.log()
+    );
 }
 
 #[test]

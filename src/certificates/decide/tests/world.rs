@@ -251,7 +251,7 @@ impl World {
             Event::SwapLeaf => {
                 let number = self.new_number();
                 let old = window(&self.trusted, self.passed, SETTINGS.trust_wait);
-                // It may not take so long that the CA is being removed again.
+                // It must end before the CA is removed again.
                 let before = window(
                     &self.trusted,
                     self.passed,

@@ -14,7 +14,7 @@ fn a_deployment_without_a_ready_pod_is_wrong_and_its_pods_are_counted() {
     assert_eq!(
         report.problems,
         [
-            "Deployment poolgate: 0 of 2 pods are ready, so no NodePool is checked: kubectl get pods --namespace=gates"
+            "Deployment poolgate: 0 of 2 pods are ready, so no NodePool is checked. See: kubectl get pods --namespace=gates"
         ]
     );
     let text = table::render(&report, WIDE);
@@ -34,7 +34,7 @@ fn a_deployment_that_is_not_there_is_wrong_if_webhooks_call_its_pods() {
     facts.deployments = Ok(Vec::new());
     let problems = Report::of(&facts).problems;
     assert!(
-        matches!(&*problems, [one] if one.starts_with("Deployment poolgate is not there in namespace gates")),
+        matches!(&*problems, [one] if one.starts_with("Deployment poolgate does not exist in namespace gates")),
         "{problems:?}"
     );
     facts.webhooks = Ok(Vec::new());
@@ -78,7 +78,7 @@ fn an_empty_ca_bundle_is_reported_after_the_pod_that_fills_it() {
     );
     let last = fills(&facts);
     assert!(
-        last.ends_with("Deployment poolgate-certificates fills it when a pod of it is ready"),
+        last.ends_with("Deployment poolgate-certificates fills it when one of its pods is ready"),
         "{last}"
     );
 }

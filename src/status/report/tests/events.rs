@@ -121,8 +121,9 @@ fn a_pool_above_its_limit_says_by_how_much_and_what_to_type() {
     };
     let raise = r#"To raise the limit: kubectl patch nodepool general --type=merge --patch='{"spec":{"limits":{"nodes":"3"}}}'"#;
     let reported = above(json!({}));
-    let begin =
-        format!("2 nodes above the limit of 1, and they stay (over-limit is report). {raise}. To have them");
+    let begin = format!(
+        "2 nodes above the limit of 1, which stay (over-limit is report). {raise}. To terminate them"
+    );
     assert!(reported.starts_with(&begin), "{reported}");
     assert!(
         reported.ends_with("kubectl annotate nodepool general --overwrite poolgate.dev/over-limit=Terminate"),
@@ -130,7 +131,7 @@ fn a_pool_above_its_limit_says_by_how_much_and_what_to_type() {
     );
     let ends = above(json!({"poolgate.dev/over-limit": "Terminate"}));
     let expected =
-        format!("2 nodes above the limit of 1, and are to be terminated (over-limit is terminate). {raise}");
+        format!("2 nodes above the limit of 1, to be terminated (over-limit is terminate). {raise}");
     assert_eq!(ends, expected);
 }
 

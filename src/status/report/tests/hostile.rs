@@ -3,7 +3,7 @@
 use super::*;
 
 /// Clears the screen, begins the line again, adds a line, and turns the reading direction; as an eight-bit control, too.
-const HOSTILE: &str = "\x1b[2J\r\u{9b}2J\nWrong:\u{202e}";
+const HOSTILE: &str = "\x1b[2J\r\u{9b}2J\nProblems:\u{202e}";
 
 #[test]
 fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
@@ -13,7 +13,7 @@ fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
         |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
     assert!(!text.contains(is_unsafe), "{text:?}");
     assert_eq!(text.lines().count(), plain.lines().count(), "{text}");
-    assert!(!text.contains("\nWrong:"), "{text}");
+    assert!(!text.contains("\nProblems:"), "{text}");
     for said in [
         "general: ReplacementDropped: ",
         "one",
@@ -21,7 +21,7 @@ fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
         "gates",
         "dry run of a NodePool: denied",
     ] {
-        let escaped = format!(r"{said}\u{{1b}}[2J\r\u{{9b}}2J\nWrong:\u{{202e}}");
+        let escaped = format!(r"{said}\u{{1b}}[2J\r\u{{9b}}2J\nProblems:\u{{202e}}");
         assert!(text.contains(&escaped), "{escaped}: {text}");
     }
 }

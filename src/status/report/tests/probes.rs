@@ -29,7 +29,7 @@ fn without_probes_all_is_well_and_nothing_is_said_of_answers() {
         "{text}"
     );
     assert!(
-        text.contains("\nWhether they answer is not known: --probe asks them.\n"),
+        text.contains("\nWebhooks were not called: --probe calls them.\n"),
         "{text}"
     );
     assert!(text.contains("FREE  EXCESS  HELD\n"), "{text}");

@@ -57,7 +57,7 @@ fn the_step_of_a_replacement_is_said() {
         let found = notes(facts).into_iter().find(|note| note.starts_with(begin));
         assert_eq!(found, Some(format!("{begin}{expected}")));
     };
-    expect(&listed, ": it is listed, and will be terminated first");
+    expect(&listed, ". It will be terminated first");
 
     let deleted = |annotations: &Value| {
         let mut claim = json!({
@@ -70,25 +70,25 @@ fn the_step_of_a_replacement_is_said() {
             ..full(&json!({}), &listing_a())
         }
     };
-    let away = ": it has been on the way out since 2026-11-23T12:00:00Z, and";
+    let away = ". It has been terminating since 2026-11-23T12:00:00Z, and";
     expect(
         &deleted(&json!({})),
-        &format!("{away} nothing bounds its drain yet"),
+        &format!("{away} its drain has no deadline yet"),
     );
     expect(
         &deleted(&json!({"karpenter.sh/nodeclaim-termination-timestamp": "2026-11-23T12:10:00Z"})),
-        &format!("{away} its machine goes at 2026-11-23T12:10:00Z at the latest"),
+        &format!("{away} its machine is terminated no later than 2026-11-23T12:10:00Z"),
     );
 
     let mut gone = Facts {
         claims: Ok(vec![claim_b()]),
         ..full(&json!({}), &listing_a())
     };
-    expect(&gone, ": it is gone, and Karpenter must create a new NodeClaim");
+    expect(&gone, ". It is gone, and Karpenter must create a new NodeClaim");
     let mut newer = claim("c", None);
     Arc::make_mut(&mut newer.claim).created = now() + SignedDuration::from_secs(1);
     gone.claims.as_mut().expect("claims").push(newer);
-    expect(&gone, ": it is gone, and NodeClaim c must be initialized");
+    expect(&gone, ". It is gone, and NodeClaim c must be initialized");
     gone.claims = Err("forbidden".into());
     expect(&gone, "");
 }
@@ -106,13 +106,13 @@ fn a_stop_is_wrong_and_says_what_ends_it() {
         &json!({"stopped": {"at": now().as_second(), "template": 5}}),
     );
     let report = Report::of(&facts);
-    let begin = "NodePool general: no node is terminated to be replaced since 2026-11-23T12:00:00Z, because no new node";
+    let begin = "NodePool general: replacements have stopped since 2026-11-23T12:00:00Z, because the last one got no new node.";
     let [problem] = report.problems.as_slice() else {
         panic!("{:?}", report.problems)
     };
     assert!(problem.starts_with(begin), "{problem}");
     assert!(
-        problem.ends_with("when spec.template changes, or NodeClassReady becomes true again"),
+        problem.ends_with("when spec.template changes or NodeClassReady becomes true again"),
         "{problem}"
     );
 }
@@ -123,7 +123,7 @@ fn what_was_admitted_above_the_limit_is_said() {
     let facts = full(&json!({}), &json!({"surged": ["u-b"]}));
     let [surged]: [String; 1] = notes(&facts).try_into().expect("a note");
     assert!(
-        surged.starts_with("1 admitted above the limit, as the surge allows"),
+        surged.starts_with("1 admitted above the limit by the surge."),
         "{surged}"
     );
 }
@@ -144,12 +144,11 @@ fn nodes_that_wait_for_repair_are_named_with_what_to_type() {
         facts
     };
     let expect = |facts: &Facts, expected: &str| {
-        let begin =
-            "to be repaired, and kept from it while there is no place for a replacement: node-a, node-b. ";
+        let begin = "repair is held until there is room for a replacement: node-a, node-b. ";
         assert_eq!(notes(facts).last(), Some(&format!("{begin}{expected}")));
     };
     let patch = r#"To give the pool room: kubectl patch nodepool general --type=merge --patch='{"spec":{"limits":{"nodes":"3"}}}'"#;
-    let turn = "In its turn, each is terminated first; if not, the event ReplacementBlocked says why";
+    let turn = "Each is terminated first in its turn. If not, the event ReplacementBlocked says why";
     for held_for in ["repair", "node-limit,repair"] {
         expect(&barred(&json!({}), held_for), &format!("{turn}. {patch}"));
     }
@@ -157,7 +156,7 @@ fn nodes_that_wait_for_repair_are_named_with_what_to_type() {
     expect(
         &barred(&json!({"poolgate.dev/at-limit": "block"}), "repair"),
         &format!(
-            "at-limit is Block, so they wait for room. {patch}. To have them terminated first: kubectl annotate nodepool \
+            "at-limit is Block, so they wait for room. {patch}. To terminate them first: kubectl annotate nodepool \
              general --overwrite poolgate.dev/at-limit=Repair"
         ),
     );
@@ -169,11 +168,11 @@ fn nodes_that_wait_for_repair_are_named_with_what_to_type() {
     );
     expect(
         &barred(&json!({"poolgate.dev/node-limit": "5"}), "repair"),
-        "There is room now: each has its turn within minutes",
+        "There is room now, so each gets its turn within minutes",
     );
     expect(
         &barred(&json!({"poolgate.dev/node-limit-mode": "Soft"}), "repair"),
-        "The pool that denied the replacement is another one, which is full: give that one room",
+        "Another pool is full and denied the replacement. Give that pool room",
     );
     let mut unknown = barred(&json!({"poolgate.dev/node-limit-mode": "Hard"}), "repair");
     unknown.policy = Err("forbidden".into());
@@ -211,7 +210,7 @@ fn a_node_of_a_full_pool_that_is_not_ready_is_named_with_what_replaces_it() {
         }
         facts
     };
-    let begin = "not ready, and the pool is full, so nothing takes the place of: node-b.";
+    let begin = "not ready, and not replaced because the pool is full: node-b.";
     let delete = "To replace it now: kubectl delete nodeclaim b --wait=false";
     for (policy, repair) in [
         (

@@ -98,7 +98,7 @@ fn without_node_claims_neither_they_nor_free_places_are_known() {
     assert_eq!(json, json!([null, 1, "Hard", null, null, "report"]));
     assert_eq!(row, "general 5 Hard - - - 1 ?");
     let text = table::render(&Report::of(&facts), WIDE);
-    assert!(!text.contains("admitted and not created"), "{text}");
+    assert!(!text.contains("admitted but not created"), "{text}");
     assert!(!text.contains("being terminated"), "{text}");
 }
 
@@ -134,11 +134,11 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
     let unknown: [(Read<Option<String>>, &str); 2] = [
         (
             Err(FORBIDDEN.into()),
-            "Policy      not read; in force is built-in\n",
+            "Policy      not read; a server uses built-in\n",
         ),
         (
             Ok(Some("kind: Policy".into())),
-            ", cannot be used; in force is built-in\n",
+            ", unusable; a server uses built-in\n",
         ),
     ];
     for (policy, line) in unknown {
@@ -204,7 +204,7 @@ fn what_cannot_be_read_is_not_taken_for_missing() {
     let text = table::render(&report, WIDE);
     for said in [
         "Webhooks were not read.\n",
-        "Policy      not read; no server has said which one it uses\n",
+        "Policy      not read; no server has reported its policy\n",
         "Reconciler  not read\n",
         "NodePools were not read.\n",
     ] {

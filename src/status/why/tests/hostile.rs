@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
-    let hostile = "x\u{1b}[2J\nWhat keeps it:\u{202e}";
+    let hostile = "x\u{1b}[2J\nKept by:\u{202e}";
     let mut cluster = Cluster::drifted();
     cluster.pods = vec![pod(hostile, &json!({"karpenter.sh/do-not-disrupt": "true"}))];
     cluster.events = vec![
@@ -14,6 +14,6 @@ fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
     let text = cluster.whys().text(1000);
     let is_unsafe = |letter: char| (letter.is_control() && letter != '\n') || letter == '\u{202e}';
     assert!(!text.contains(is_unsafe), "{text:?}");
-    assert_eq!(text.matches("\nWhat keeps it:").count(), 0, "{text}");
-    assert_eq!(text.matches("\n  What keeps it:").count(), 1, "{text}");
+    assert_eq!(text.matches("\nKept by:").count(), 0, "{text}");
+    assert_eq!(text.matches("\n  Kept by:").count(), 1, "{text}");
 }

@@ -107,7 +107,7 @@ fn what_keeps_nodes_of_a_pool_from_consolidation_is_said_once_for_all() {
     let text = whys.text(1000);
     assert!(
         text.contains(
-            "What keeps other nodes from consolidation:\n  node-a, node-b: PodDisruptionBudget shop/web allows 0 evictions"
+            "Blocking consolidation of other nodes:\n  node-a, node-b: PodDisruptionBudget shop/web allows 0 evictions"
         ),
         "{text}"
     );
@@ -121,7 +121,7 @@ fn what_is_not_there_is_not_said_to_be_somebody_elses() {
     };
     let gone = answer(Question::Node("node-a"), Ok(false));
     assert!(
-        gone.starts_with("there is no node and no NodeClaim \"node-a\""),
+        gone.starts_with("node or NodeClaim \"node-a\" does not exist"),
         "{gone}"
     );
     let others = answer(Question::Node("node-a"), Ok(true));
@@ -130,7 +130,7 @@ fn what_is_not_there_is_not_said_to_be_somebody_elses() {
     assert!(unread.ends_with("Nodes could not be read: forbidden"), "{unread}");
     assert_eq!(
         answer(Question::Pool("general"), Ok(false)),
-        "there is no NodePool \"general\""
+        "NodePool \"general\" does not exist"
     );
     assert_eq!(
         answer(Question::Pool("general"), Ok(true)),

@@ -48,11 +48,11 @@ fn a_second_writer_of_ca_bundle_is_named_and_outlasted() {
         });
         // Ends the other writer even if this fails.
         let _ended = Ended(&over);
-        keeper.logged("the certificates are not renewed; the stored ones stay in use", 1);
+        keeper.logged("could not renew the certificates, the stored ones stay in use", 1);
     });
-    let logged = keeper.logged("the certificates are not renewed; the stored ones stay in use", 1);
+    let logged = keeper.logged("could not renew the certificates, the stored ones stay in use", 1);
     let error = logged.first().map(|line| line["fields"]["error"].to_string());
-    let named = "cert-manager-cainjector undoes what poolgate writes";
+    let named = "cert-manager-cainjector overwrites poolgate's changes";
     assert!(error.is_some_and(|error| error.contains(named)), "{logged:?}");
     assert_eq!(logged.len(), 1, "once");
     installed.wait_until_settled();

@@ -48,6 +48,6 @@ fn a_server_reports_what_is_wrong_with_its_registration_and_stays_ready() {
     );
     assert_eq!(server.metric(&registered), Some(1.0));
     assert_eq!(server.probe("/readyz").0, 200);
-    let reported = server.logged("the webhooks are not registered correctly", 1);
+    let reported = server.logged("the webhook registration is wrong", 1);
     assert_eq!(reported.len(), 2, "once each: {reported:?}");
 }

@@ -25,8 +25,8 @@ fn a_pool_is_filled_up_to_its_limit_and_not_beyond() {
     assert!(
         denied.stderr.contains(
             "(Forbidden): error when creating \"STDIN\": admission webhook \"gate.nodeclaims.poolgate.dev\" denied the \
-             request: NodePool filled is at its node limit of 2 (Hard), and 2 NodeClaims count \
-             towards it; raise the limit, or wait until a node has gone"
+             request: NodePool filled is at its node limit of 2 (Hard): 2 NodeClaims count towards it. Raise the \
+             limit, or wait until a node is gone"
         ),
         "{denied:?}"
     );
@@ -80,13 +80,13 @@ fn terminating_nodes_hold_their_places_under_a_hard_limit_and_not_under_a_soft_o
     let denied = gated
         .try_create(&claim("held-hard-b", "held-hard"))
         .expect_err("a denial");
-    assert!(denied.contains("(1 of them is terminating)"), "{denied}");
+    assert!(denied.contains("(1 is terminating)"), "{denied}");
     gated.create(&claim("held-soft-b", "held-soft"));
     let denied = gated
         .try_create(&claim("held-soft-c", "held-soft"))
         .expect_err("a denial");
     assert!(
-        denied.contains("node limit of 1 (Soft), and 1 NodeClaim counts towards it;"),
+        denied.contains("node limit of 1 (Soft): 1 NodeClaim counts towards it."),
         "{denied}"
     );
 
@@ -138,9 +138,9 @@ fn a_strict_gate_takes_nothing_that_it_cannot_read_for_no_limit() {
     for (pool, expected) in [
         (
             "unread-words",
-            "its annotation poolgate.dev/node-limit is no number of nodes",
+            "its annotation poolgate.dev/node-limit is not a number of nodes",
         ),
-        ("unread-nobody", "there is no such NodePool"),
+        ("unread-nobody", "the NodePool does not exist"),
     ] {
         let denied = gated
             .try_create(&claim(&format!("{pool}-a"), pool))
@@ -236,7 +236,8 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
         let denied = gated
             .try_create(&claim(&format!("{pool}-b"), pool))
             .expect_err("a denial");
-        let sentence = format!("NodePool {pool} may be at its node limit: not all admissions are on record");
+        let sentence =
+            format!("NodePool {pool} may be at its node limit. Its limit is new or its ledger was lost");
         assert!(denied.contains(&sentence), "{denied}");
         wait_for("a closed ledger to be stored", || {
             // The denial is answered first.
@@ -308,7 +309,8 @@ fn a_ledger_of_a_later_release_is_reported_and_not_written_over() {
         .expect_err("a denial");
     assert!(
         denied.contains(
-            "poolgate cannot say whether NodePool later is at its node limit: ConfigMap poolgate-ledgers/poolgate-ledger-later: \
+            "poolgate cannot tell whether NodePool later is at its node limit: ConfigMap \
+             poolgate-ledgers/poolgate-ledger-later: \
              data[\"ledger.json\"]: the ledger has version 2"
         ),
         "{denied}"

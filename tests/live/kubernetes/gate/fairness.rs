@@ -123,7 +123,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
         wait_for("a creation that the gate cannot decide on", || {
             (client.metric(QUEUED) > Some(0.0)).then_some(())?;
             let denied = create("seats-b").err()?.to_string();
-            denied.contains("poolgate cannot say whether").then_some(())
+            denied.contains("poolgate cannot tell whether").then_some(())
         });
         plane.install_files(&["components/gate/flowcontrol.yaml"]);
         wait_for("the gate to admit again", || create("seats-b").ok());

@@ -62,8 +62,8 @@ fn one_more_is_admitted_while_a_node_is_replaced_and_none_otherwise() {
     let denied = try_one().expect_err("nothing to replace");
     assert!(
         denied.contains(
-            "NodePool surged is at its node limit of 3 (Hard), and 3 NodeClaims count towards it; its surge of 1 \
-             admits one more for each node that Karpenter is replacing, now 0; raise the limit"
+            "NodePool surged is at its node limit of 3 (Hard): 3 NodeClaims count towards it. Its surge of 1 admits \
+             one more for each node that Karpenter is replacing, now 0. Raise the limit"
         ),
         "{denied}"
     );

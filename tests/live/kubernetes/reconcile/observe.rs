@@ -44,7 +44,7 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
     for line in [
         "would write",
         "would publish an event",
-        "would list for termination",
+        "would list victims for termination",
     ] {
         wait_for(line, || reconciler.log().contains(line).then_some(()));
     }
@@ -58,7 +58,8 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
         let mut lines = log.lines();
         lines
             .any(|line| {
-                line.contains("would list for termination") && line.contains(r#""nodepool":"elsewhere""#)
+                line.contains("would list victims for termination")
+                    && line.contains(r#""nodepool":"elsewhere""#)
             })
             .then_some(())
     });

@@ -106,7 +106,7 @@ fn wait_until_missed(reconciler: &Reconciler, expected: &[&str]) {
     wait_for(&format!("the log to miss {expected:?}"), || {
         let log = reconciler.log();
         let said = |verb: &&str| {
-            log.matches(&format!("this account may not {verb} NodeClaims"))
+            log.matches(&format!("missing RBAC: {verb} on nodeclaims"))
                 .count()
         };
         let counts: Vec<_> = VERBS.iter().map(said).collect();
