@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{concise, lint_in};
+use super::lint_in;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process;
@@ -264,7 +264,7 @@ fn a_file_that_cannot_be_written_in_full_stays_as_it_is() {
     // A process that ignores the signal gets the error.
     let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\"";
     for (arguments, reported) in [
-        (["lint", "--fix"], "error: a.yaml cannot be changed: "),
+        (["lint", "--fix"], "a.yaml cannot be changed: "),
         (["default", "--write"], "error: a.yaml cannot be written: "),
     ] {
         fs::write(folder.join("b.yaml"), &small).expect("a file");
