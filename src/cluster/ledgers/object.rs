@@ -231,7 +231,7 @@ mod tests {
         let text = lost(&changed(|data| drop(data.remove(LEDGER))));
         assert_eq!(text, "data[\"ledger.json\"] is missing");
         let other = changed(|data| drop(data.insert(POOL.into(), "other".into())));
-        assert!(lost(&other).starts_with("data[\"nodepool\"] does not name"));
+        assert!(lost(&other).starts_with("data[\"nodepool\"] does not match"));
         let text = parse(&other).expect_err("nobody says whose it is").to_string();
         assert!(
             text.starts_with("ConfigMap system/poolgate-ledger-general: data[\"nodepool\"]"),

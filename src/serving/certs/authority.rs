@@ -203,9 +203,10 @@ mod tests {
             read.err().expect("an error").to_string()
         };
         let (pem, key) = (one.pem(), one.key_pem());
-        assert!(rejected("", &key).starts_with("it must have exactly one certificate"));
+        assert!(rejected("", &key).starts_with("it must contain exactly one certificate"));
         assert!(
-            rejected(&(pem.clone() + &other.pem()), &key).starts_with("it must have exactly one certificate")
+            rejected(&(pem.clone() + &other.pem()), &key)
+                .starts_with("it must contain exactly one certificate")
         );
         assert!(rejected(&pem, "").starts_with("the key cannot be read"));
         assert!(rejected(&pem, &other.key_pem()).starts_with("certificate and key do not match"));

@@ -202,7 +202,7 @@ mod tests {
             |chain: &[u8], key: &[u8]| Pair::from_pem(chain, key).expect_err("an error").to_string();
         let half = &chain[..chain.len() / 2];
         assert!(rejected(half, key.as_bytes()).starts_with("the certificate cannot be read"));
-        assert!(rejected(b"", key.as_bytes()).starts_with("there is no certificate"));
+        assert!(rejected(b"", key.as_bytes()).starts_with("it contains no certificate"));
         assert!(rejected(chain, b"").starts_with("the key cannot be read"));
         assert!(rejected(chain, &key.as_bytes()[..60]).starts_with("the key cannot be read"));
         assert!(rejected(chain, other.as_bytes()).starts_with("certificate and key cannot be used together"));

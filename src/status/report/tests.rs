@@ -253,7 +253,7 @@ fn what_is_registered_wrongly_and_what_ends_soon_is_wrong() {
         "{problems:?}"
     );
     assert!(
-        problems[1].starts_with("gate.nodeclaims.poolgate.dev: the CA in caBundle ends at 2026-11-24"),
+        problems[1].starts_with("gate.nodeclaims.poolgate.dev: the CA in caBundle expires at 2026-11-24"),
         "{problems:?}"
     );
     assert_eq!(problems.len(), 2);

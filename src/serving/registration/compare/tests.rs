@@ -159,8 +159,8 @@ fn a_path_at_which_nobody_asks_is_reported() {
             })
             .collect()
     };
-    assert_eq!(missing(&setting, &[]), ["/mutate:", "/validate:", "/gate:"]);
-    assert_eq!(missing(&setting, &all[..2]), ["/gate:"]);
+    assert_eq!(missing(&setting, &[]), ["/mutate,", "/validate,", "/gate,"]);
+    assert_eq!(missing(&setting, &all[..2]), ["/gate,"]);
     assert_eq!(
         missing(&setting, &[&all[..2], &all[3..4]].concat()),
         [""; 0],
