@@ -87,7 +87,7 @@ mod tests {
             title: "a field is missing".into(),
             consequence: Some("x".repeat(1000)),
             remarks: Vec::new(),
-            help: Some("write\n5".into()),
+            help: Some("write 5".into()),
             related: Vec::new(),
             is_lessened: false,
         };

@@ -167,7 +167,7 @@ fn a_path_at_which_nobody_asks_is_reported() {
         "all are strict"
     );
     setting.serves = vec![Serves::Reviews];
-    assert_eq!(missing(&setting, &all[..1]), ["/validate:"]);
+    assert_eq!(missing(&setting, &all[..1]), ["/validate,"]);
     setting.serves = vec![Serves::Gate];
     assert_eq!(missing(&setting, &all[2..3]), [""; 0]);
 }
