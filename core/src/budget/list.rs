@@ -6,7 +6,7 @@ use super::reasons::{Reason, Reasons};
 use super::timing::{SearchLimit, Timing, WindowState, Windows};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, Disruption, Field, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, whole_number};
 use crate::value::Mistake;
 use crate::value::cron::{Schedule, ScheduleError};
 use crate::value::duration::BudgetDuration;
@@ -31,6 +31,8 @@ pub struct Budget {
     pub index: usize,
     /// `nodes`: a number of nodes, or a percentage.
     pub nodes: Field<Parsed<BudgetNodes, Mistake>>,
+    /// What `nodes` means if it is a whole number and not a string: the API server rejects it, and its author means this.
+    meant: Option<BudgetNodes>,
     /// `reasons`; mistyped also if one of them is unknown. v1beta1 has none.
     pub reasons: Field<Reasons>,
     /// `schedule`: when it starts to apply; a cron expression or a macro, in UTC.
@@ -160,7 +162,7 @@ impl Budget {
     pub fn nodes(&self) -> Option<BudgetNodes> {
         match &self.nodes {
             Field::Absent => Some(DEFAULT_NODES),
-            Field::Mistyped => None,
+            Field::Mistyped => self.meant,
             Field::Present(nodes) => nodes.value(),
         }
     }
@@ -223,6 +225,7 @@ impl Budget {
         Self {
             index,
             nodes: Field::text(budget, "nodes").map(|text| Parsed::new(text, BudgetNodes::parse)),
+            meant: budget.get("nodes").and_then(meant),
             reasons: match version {
                 ApiVersion::V1 => Reasons::parse(Field::list(budget, "reasons")),
                 ApiVersion::V1Beta1 => Field::Absent,
@@ -240,6 +243,7 @@ impl Budget {
         Self {
             index,
             nodes: Field::Mistyped,
+            meant: None,
             reasons: Field::Mistyped,
             schedule: Field::Mistyped,
             duration: Field::Mistyped,
@@ -270,6 +274,13 @@ impl Budget {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// The meaning of a whole number of nodes that is not a string.
+fn meant(nodes: &Json<'_>) -> Option<BudgetNodes> {
+    let number = whole_number(nodes.as_number()?)?;
+    let count = i32::try_from(number).ok()?;
+    (count >= 0).then_some(BudgetNodes::Count(count))
 }
 
 impl<T: Copy, E: ToString> Parsed<T, E> {

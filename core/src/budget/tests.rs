@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::json::Json;
 use crate::karpenter::{ApiVersion, NodePool};
+use crate::value::nodes::BudgetNodes;
 
 fn parsed(budgets: &Value) -> Result<Budgets, UnreadableBudget> {
     let object = json!({"spec": {"disruption": {"budgets": budgets}}});
@@ -181,7 +182,7 @@ fn budgets_keep_their_place_when_a_neighbour_is_of_the_wrong_type() {
     let nodes: Vec<_> = budgets.iter().map(Budget::nodes).collect();
     assert_eq!(
         nodes,
-        [None, None, Some(crate::value::nodes::BudgetNodes::Count(1))]
+        [None, Some(BudgetNodes::Count(5)), Some(BudgetNodes::Count(1))]
     );
 }
 

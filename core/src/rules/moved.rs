@@ -69,8 +69,9 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static s
             "write the schedule in UTC. `poolgate budgets plan` converts local hours"
         }
         (_, "spec", "resources") => "remove it, because Karpenter adds up the requests of pods",
-        (_, "taints" | "startupTaints", "operator") => "move it to the toleration of a pod",
-        (_, "taints" | "startupTaints", "tolerationSeconds") => "move it to the toleration of a pod",
+        (_, "taints" | "startupTaints", "operator" | "tolerationSeconds") => {
+            "move it to the toleration of a pod"
+        }
         _ => return None,
     })
 }

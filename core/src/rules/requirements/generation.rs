@@ -45,6 +45,12 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
     if provider.instance_types.is_none() || demands.iter().any(|demand| chooses(demand)) {
         return;
     }
+    // One that is invalid is no demand, and still shows the choice.
+    let generation = format!("{}/instance-generation", provider.group);
+    let mut requirements = scope.template.requirements().iter();
+    if requirements.any(|requirement| requirement.key.present() == Some(&*generation)) {
+        return;
+    }
     let Some(old) = OLD
         .iter()
         .find(|name| demands.iter().all(|demand| fits(name, demand, scope)))

@@ -208,7 +208,13 @@ fn check_wrong(
     let finding = if supported.is_empty() {
         findings
             .report(rule, path, value, title)
-            .suggest_if_known(likely(judgements).map(Suggestion::did_you_mean))
+            .suggest_if_known(likely(judgements).map(|likely| {
+                if demand.values.contains(&&*likely) {
+                    Suggestion::from(format!("remove it, because {likely} is in the list"))
+                } else {
+                    Suggestion::did_you_mean(likely)
+                }
+            }))
     } else {
         findings.unsupported(rule, path, value, supported, title)
     };

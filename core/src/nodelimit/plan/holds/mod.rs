@@ -49,8 +49,13 @@ pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
         govern(situation, memory, &mut holds);
     } else {
         memory.forget_room();
-        let ours = situation.claims.iter().filter(|claim| claim.marks().are_ours());
-        holds.unhold.extend(ours.map(|claim| &*claim.uid));
+        // One whose disruption has just failed would be held again as soon as it is open.
+        let is_free = |claim: &&&ClaimState<'_>| {
+            let failed = claim.is_being_disrupted() && situation.disruption_failed(claim);
+            claim.marks().are_ours() && !(situation.is_acted_upon() && failed && !claim.is_to_be_repaired())
+        };
+        let free = situation.claims.iter().filter(is_free);
+        holds.unhold.extend(free.map(|claim| &*claim.uid));
     }
     keep_denied(situation, memory, &mut holds);
     holds

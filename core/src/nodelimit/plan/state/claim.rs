@@ -289,7 +289,7 @@ pub struct Node {
 
 impl Node {
     /// Whether Karpenter is disrupting the node or about to.
-    fn is_being_disrupted(&self) -> bool {
+    pub(crate) fn is_being_disrupted(&self) -> bool {
         self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
     }
 
