@@ -117,14 +117,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(caution) = karpenter.caution() {
         terminal::remark(&caution);
     }
-    let reading = Progress::of("reading");
-    let mut live = args
-        .stored
-        .connect(connect)?
-        .as_ref()
-        .map(Live::fetch)
-        .transpose()?;
-    drop(reading);
+    let mut live = fetched(args, connect)?;
     let mut code = 0;
     let mut complaints = Vec::new();
     let mut pools = Vec::new();
@@ -203,6 +196,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     terminal::print(output)?;
     Ok(code.into())
+}
+
+/// The pools of a cluster with what counts there, if one is to be read.
+fn fetched(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<Option<Live>> {
+    let _reading = Progress::of("reading");
+    let cluster = args.stored.connect(connect)?;
+    Ok(cluster.as_ref().map(Live::fetch).transpose()?)
 }
 
 /// Writes the picture, unless it would replace one of the files that are read.

@@ -1,5 +1,7 @@
 //! Answers to frequent questions about budgets, if they apply to the pool.
 
+use std::fmt::Write as _;
+
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reason, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, sentences};
@@ -34,10 +36,11 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         room_for_drift(subject),
         at_limit::note(subject),
     ];
-    written(subject.stored.iter().cloned().chain(notes.into_iter().flatten()))
-        .into_iter()
-        .map(|note| format!("\n{note}\n"))
-        .collect()
+    let mut text = String::new();
+    for note in written(subject.stored.iter().cloned().chain(notes.into_iter().flatten())) {
+        let _ = write!(text, "\n{note}\n");
+    }
+    text
 }
 
 /// The notes that are the same for many pools, once for all of them.
@@ -46,10 +49,11 @@ pub fn of_run(subjects: &[Subject<'_>], clock: &Clock) -> String {
         .into_iter()
         .chain(concurrency(subjects))
         .chain(zone(clock).filter(|_| !subjects.is_empty()));
-    written(notes)
-        .into_iter()
-        .map(|note| format!("{note}\n\n"))
-        .collect()
+    let mut text = String::new();
+    for note in written(notes) {
+        let _ = write!(text, "{note}\n\n");
+    }
+    text
 }
 
 /// Each note, wrapped for a terminal.
