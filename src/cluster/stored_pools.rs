@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool, TargetKarpenter};
-use poolgate_core::policy::{Exemption, Policy};
+use poolgate_core::policy::{Enforcement, Exemption, Policy};
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::Value;
 use tokio::time::sleep;
@@ -47,6 +47,8 @@ pub struct StoredPools {
     metrics: ClusterMetrics,
     /// The policy and the Karpenter release that all were reviewed with.
     reviewed_with: (Arc<Policy>, Arc<TargetKarpenter>),
+    /// The same policy as it would be enforced: a week of warnings is there to find what would be denied after it.
+    enforced: Policy,
     /// When the review of all of them began.
     reviewed_at: Timestamp,
     known: BTreeMap<Box<str>, Reviewed>,
@@ -56,8 +58,10 @@ pub struct StoredPools {
 
 impl StoredPools {
     pub fn new(view: Arc<ClusterView>, policy: PolicyInForce, metrics: ClusterMetrics) -> Self {
+        let reviewed_with = in_force(&policy, &view);
         Self {
-            reviewed_with: in_force(&policy, &view),
+            enforced: enforced(&reviewed_with.0),
+            reviewed_with,
             reviewed_at: Timestamp::now(),
             view,
             policy,
@@ -70,6 +74,7 @@ impl StoredPools {
     /// A list begins, which is reviewed with what is in force now.
     pub fn list_begins(&mut self) {
         self.reviewed_with = in_force(&self.policy, &self.view);
+        self.enforced = enforced(&self.reviewed_with.0);
         self.reviewed_at = Timestamp::now();
         self.listing.clear();
     }
@@ -149,7 +154,7 @@ impl StoredPools {
     }
 
     fn review(&self, pool: &Value) -> Reviewed {
-        let (policy, karpenter) = &self.reviewed_with;
+        let (_, karpenter) = &self.reviewed_with;
         let object = &Json::from(pool);
         let view = NodePool::view(ApiVersion::V1, object);
         let limits_used = view.limits_used().take(MOST_LIMITS);
@@ -160,7 +165,7 @@ impl StoredPools {
             claims: None,
             at: Timestamp::now(),
         };
-        let report = review(&request, policy, karpenter).report;
+        let report = review(&request, &self.enforced, karpenter).report;
         let errors = report.diagnostics().iter();
         let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
         Reviewed {
@@ -169,6 +174,13 @@ impl StoredPools {
                 .map(|(resource, used)| (resource.into(), used))
                 .collect(),
         }
+    }
+}
+
+fn enforced(policy: &Policy) -> Policy {
+    Policy {
+        enforcement: Enforcement::Enforce,
+        ..policy.clone()
     }
 }
 

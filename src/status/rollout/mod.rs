@@ -91,18 +91,19 @@ impl RolloutArgs {
                 }
                 Err(error) => {
                     let since = *failing.get_or_insert(now);
-                    if now.duration_since(since) >= OUTAGE {
+                    if now.duration_since(since) >= OUTAGE || now >= deadline {
                         bail!(error);
                     }
                     terminal::remark(&terminal::clean(&format!("error: {error:#}")));
                 }
             }
             let left = deadline.duration_since(Timestamp::now());
-            if !left.is_positive() {
+            // A look that failed is repeated at the deadline: it then says whether the rollout is done.
+            if !left.is_positive() && failing.is_none() {
                 terminal::remark(&format!("error: rollout not done within {:?}", self.timeout));
                 return Ok(exit_code(false));
             }
-            tokio::time::sleep(left.min(INTERVAL).unsigned_abs()).await;
+            tokio::time::sleep(left.clamp(SignedDuration::ZERO, INTERVAL).unsigned_abs()).await;
         }
     }
 
