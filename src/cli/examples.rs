@@ -2,13 +2,13 @@
 
 pub const POOLGATE: &str = "\
 Examples:
-  poolgate lint pools/                                  mistakes, before the cluster has them
-  kubectl get nodepools -o yaml | poolgate budgets      when nodes may be disrupted
-  poolgate serve --self-signed --ca-out ca.crt          the webhook, on this machine";
+  poolgate lint pools/                                        mistakes, before the cluster has them
+  kubectl get nodepools -o yaml | poolgate budgets            when nodes may be disrupted
+  poolgate serve --self-signed --no-cluster --ca-out ca.crt   the webhook, on this machine";
 
 pub const SERVE: &str = "\
 Examples:
-  poolgate serve --self-signed --ca-out ca.crt --no-cluster
+  poolgate serve --self-signed --no-cluster --ca-out ca.crt
   poolgate serve --tls-cert tls.crt --tls-key tls.key --policy policy.yaml";
 
 pub const GATE: &str = "\

@@ -81,13 +81,26 @@ fn the_examples_have_a_mistake_for_each_kind_of_harm() {
 
 #[test]
 fn readmes_lint_finds_the_mistakes_of_its_table() {
-    let outcome = typed(block("sh", "poolgate lint "));
-    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    for rule in ["schedule-syntax", "schedule-never-fires", "limit-amount"] {
-        assert!(
-            outcome.stdout.contains(&format!("error[{rule}]")),
-            "{rule}: {}",
-            outcome.stdout
-        );
+    let shown = [
+        "budget-allow-window",
+        "requirement-no-value",
+        "expire-after",
+        "field-type",
+    ];
+    // The other rows are about mistakes of other examples.
+    let others = ["schedule-syntax", "limit-amount"];
+    for (line, rules) in [
+        (block("sh", "poolgate lint "), &shown[..]),
+        ("poolgate lint docs/examples", &others),
+    ] {
+        let outcome = typed(line);
+        assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+        for rule in rules {
+            assert!(
+                outcome.stdout.contains(&format!("[{rule}]: ")),
+                "{rule}: {}",
+                outcome.stdout
+            );
+        }
     }
 }

@@ -104,9 +104,9 @@ fn failure_policy(plane: &ControlPlane) -> Value {
     stored["webhooks"][0]["failurePolicy"].clone()
 }
 
-/// The pod dies under profile enforce: NodePools are denied, until the first command of the runbook is run; then the last
-/// step of the installation, in these words, takes the profile into force again.
-fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce: &str) {
+/// The pod dies under profile enforce: NodePools are denied, until the first command of the runbook is run; then this
+/// command takes the profile into force again.
+fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, back: &str) {
     assert_eq!(failure_policy(plane), "Fail");
     services.route(plane, NAMESPACE, "poolgate", None);
     drop(pod);
@@ -121,10 +121,11 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce
     );
     let clone = workplace();
     shell(clone.path(), Some(plane.kubeconfig()), emergency).success();
+    assert_eq!(failure_policy(plane), "Ignore");
     wait_for("NodePools to come in", || {
         create(plane, "late").status.success().then_some(())
     });
-    if let Some(plain) = enforce.strip_suffix(" --force-conflicts") {
+    if let Some(plain) = back.strip_suffix(" --force-conflicts") {
         // Whoever does not know of the flag is told by the release.
         let stopped = shell(clone.path(), Some(plane.kubeconfig()), plain);
         assert!(stopped.stderr.contains("kubectl-patch"), "{stopped:?}");
@@ -132,7 +133,7 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, enforce
         let notes = shell(clone.path(), Some(plane.kubeconfig()), &notes).success();
         assert!(notes.contains("--force-conflicts"), "{notes}");
     }
-    shell(clone.path(), Some(plane.kubeconfig()), enforce).success();
+    shell(clone.path(), Some(plane.kubeconfig()), back).success();
     assert_eq!(failure_policy(plane), "Fail");
 }
 
@@ -152,7 +153,9 @@ fn helm_leads_to_the_first_warning_and_the_first_denial() {
     exempt_a_pool(&plane, &pod);
     let passed = test_release(&plane);
     assert!(passed.status.success(), "{passed:?}");
-    fail_and_recover(&plane, &services, pod, &format!("{} --force-conflicts", all[3]));
+    let back = block_of(RUNBOOK, "sh", "helm upgrade ").trim();
+    assert!(back.ends_with(" --force-conflicts"), "{back}");
+    fail_and_recover(&plane, &services, pod, back);
     // No pod is left.
     let failed = test_release(&plane);
     assert!(!failed.status.success(), "{failed:?}");
@@ -219,7 +222,10 @@ fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
 fn go_back(plane: &ControlPlane) {
     let clone = workplace();
     let run = |line: &str| shell(clone.path(), Some(plane.kubeconfig()), line).success();
-    run(block_of(RUNBOOK, "sh", "helm upgrade "));
+    let (_, section) = RUNBOOK
+        .split_once("\n## A pool is above its limit\n")
+        .expect("the section");
+    run(block_of(section, "sh", "helm upgrade "));
     let binding = ["get", "clusterrolebinding", "poolgate-reconciler-terminate"];
     plane.kubectl(&binding, "").success();
     let blocks: Vec<&str> = UPGRADE.split("```sh\n").skip(1).collect();

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::runbook::commands;
+use super::runbook::{block, commands};
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::readme::block_of;
@@ -17,6 +17,8 @@ const UPGRADE: &str = include_str!("../../../docs/upgrade.md");
 /// A policy with a default that the definition would otherwise have its own for.
 const OURS: &str =
     "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults: {consolidationPolicy: WhenEmpty}\n";
+
+const RUNBOOK: &str = include_str!("../../../docs/RUNBOOK.md");
 
 /// An API server with profile gate; no process runs.
 struct Installed(ControlPlane);
@@ -33,12 +35,12 @@ impl Installed {
         installed
     }
 
-    /// Types lines in a clone, beside a policy of the user's.
+    /// Types lines in a clone, beside a policy of the user's. What they print.
     #[track_caller]
-    fn run(&self, lines: &str) {
+    fn run(&self, lines: &str) -> String {
         let clone = workplace();
         std::fs::write(clone.path().join("policy.yaml"), OURS).expect("a file");
-        shell(clone.path(), Some(self.0.kubeconfig()), lines).success();
+        shell(clone.path(), Some(self.0.kubeconfig()), lines).success()
     }
 
     #[track_caller]
@@ -47,6 +49,15 @@ impl Installed {
             .into_iter()
             .chain(what.split(' '));
         self.0.kubectl_json(&arguments.collect::<Vec<_>>(), "")
+    }
+
+    /// When the Deployments of the admission webhook and of the gate were restarted.
+    fn restarts(&self) -> [Value; 2] {
+        ["poolgate", "poolgate-gate"].map(|name| {
+            let deployment = self.get(&format!("deployment {name}"));
+            deployment["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"]
+                .clone()
+        })
     }
 
     fn configurations(&self) -> Vec<Value> {
@@ -60,18 +71,21 @@ impl Installed {
 fn each_command_for_an_emergency_does_what_its_section_says() {
     let installed = &INSTALLED;
     assert_eq!(installed.configurations().len(), 3);
+    let namespace = block_of(RUNBOOK, "sh", "kubectl get validatingwebhookconfiguration ");
+    assert_eq!(installed.run(namespace), "poolgate-system");
     installed.run(commands("The gate denies nodes"));
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
     installed.run(commands("A NodePool is denied"));
     assert_eq!(installed.configurations(), Vec::<Value>::new());
 
-    installed.run(commands("context deadline exceeded"));
-    let restarted = installed.get("deployment poolgate");
-    let annotations = &restarted["spec"]["template"]["metadata"]["annotations"];
-    assert!(
-        annotations["kubectl.kubernetes.io/restartedAt"].is_string(),
-        "{annotations}"
-    );
+    let restart = "kubectl -n poolgate-system rollout restart ";
+    assert_eq!(installed.restarts(), [Value::Null, Value::Null]);
+    installed.run(block("context deadline exceeded", restart));
+    let restarts = installed.restarts();
+    assert!(restarts.iter().all(Value::is_string), "{restarts:?}");
+    // The time has whole seconds, and kubectl refuses to restart twice within one.
+    installed.run(&format!("sleep 1.1; {}", block_of(UPGRADE, "sh", restart)));
+    assert_ne!(installed.restarts(), restarts);
     installed.run(commands("Nodes stay held"));
     assert_eq!(
         installed.get("deployment poolgate-reconciler")["spec"]["replicas"],

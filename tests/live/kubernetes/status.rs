@@ -400,6 +400,14 @@ fn status_in_a_pod_reads_everything_with_the_bindings_of_the_runbook() {
     let pod = &job["spec"]["template"]["spec"];
     assert_eq!(pod["serviceAccountName"], "poolgate-unhold");
     assert_eq!(pod["containers"][0]["args"], json!(["status"]));
+    let clean_up = block_of(section, "sh", "kubectl -n poolgate-system delete job ");
+    shell(
+        directory(&[]).path(),
+        Some(installed.plane.kubeconfig()),
+        clean_up,
+    )
+    .success();
+    assert_eq!(installed.client.get(JOB), None);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn the_readmes_first_commands_get_the_answer_that_it_describes() {
     let serve = block("sh", "cargo run --release -- ");
     assert_eq!(
         serve.trim(),
-        "cargo run --release -- serve --self-signed --ca-out ca.crt"
+        "cargo run --release -- serve --self-signed --no-cluster --ca-out ca.crt"
     );
     let poolgate = Poolgate::serve();
     let place = directory(&[("ca.crt", &poolgate.ca())]);
