@@ -131,7 +131,7 @@ fn plan(allow: &[Hours], freeze: &[Hours], from: Timestamp) -> Vec<Printed> {
         (None, Some(end)) => (from, time(end)),
         (Some(start), None) => match start.split_once(" until ") {
             Some((start, end)) => (time(start), time(end)),
-            None => (time(start.strip_suffix(" on").expect("an end")), until),
+            None => (time(start), until),
         },
         _ => panic!("{words}"),
     };

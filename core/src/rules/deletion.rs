@@ -29,7 +29,7 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         .suggest("write --cascade=orphan to keep the nodes");
 }
 
-/// Demands the annotation that allows the deletion.
+/// Requires the annotation that allows the deletion.
 fn check_acknowledged(pool: &NodePool<'_>, name: &str, findings: &mut Findings<'_>) {
     let value = pool.annotation(ALLOW_DELETE_ANNOTATION);
     if value.and_then(Json::as_str) == Some(name) {
@@ -43,9 +43,9 @@ fn check_acknowledged(pool: &NodePool<'_>, name: &str, findings: &mut Findings<'
             &DELETION_ACKNOWLEDGED,
             poolgate_annotations::path(ALLOW_DELETE_ANNOTATION),
             error_type,
-            "the policy wants the deletion of a pool with nodes acknowledged",
+            "the policy requires an annotation to delete a pool with nodes",
         )
         .suggest(format!(
-            "if it is meant: kubectl annotate --overwrite nodepool {name} {ALLOW_DELETE_ANNOTATION}={name}"
+            "to delete it: kubectl annotate --overwrite nodepool {name} {ALLOW_DELETE_ANNOTATION}={name}"
         ));
 }

@@ -103,7 +103,7 @@ impl fmt::Display for Summary<'_> {
 
 /// Where more is said of the rules with findings.
 pub fn more_of_rules(tally: &Tally) -> Option<String> {
-    let rule = tally.rules.keys().next()?;
+    let (_, rule) = tally.worst?;
     Some(format!("more about a rule: poolgate explain {rule}"))
 }
 

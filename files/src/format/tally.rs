@@ -59,6 +59,8 @@ pub struct Tally {
     counts: BTreeMap<Count, usize>,
     /// The rules with findings, and how many.
     pub rules: BTreeMap<&'static str, usize>,
+    /// The rule of the first of the most severe findings.
+    pub worst: Option<(Severity, &'static str)>,
     /// The releases that objects were checked for.
     pub releases: BTreeSet<KarpenterVersion>,
     /// The files of the policies that objects were checked against; `None` is the built-in one.
@@ -94,6 +96,14 @@ impl Tally {
                 finding.rule
             );
             *self.rules.entry(finding.rule).or_default() += 1;
+            self.meet(Some((finding.severity, finding.rule)));
+        }
+    }
+
+    fn meet(&mut self, other: Option<(Severity, &'static str)>) {
+        let severity = |worst: Option<(Severity, &str)>| worst.map(|(severity, _)| severity);
+        if severity(other) > severity(self.worst) {
+            self.worst = other;
         }
     }
 
@@ -119,6 +129,7 @@ impl AddAssign<&Self> for Tally {
         let Self {
             counts,
             rules,
+            worst,
             releases,
             policies,
         } = other;
@@ -128,6 +139,7 @@ impl AddAssign<&Self> for Tally {
         for (rule, count) in rules {
             *self.rules.entry(rule).or_default() += count;
         }
+        self.meet(*worst);
         self.releases.extend(releases);
         self.policies.extend(policies.iter().cloned());
     }

@@ -339,7 +339,7 @@ fn listed(causes: &[Cause]) -> String {
     text.push_str(open);
     for (position, cause) in causes.iter().enumerate() {
         if position > 0 {
-            text.push_str(", ");
+            text.push(' ');
         }
         if !cause.field.is_empty() {
             text.push_str(&cause.field);

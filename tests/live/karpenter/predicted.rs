@@ -76,7 +76,7 @@ fn predicted(cluster: &KarpenterCluster, name: &str, update: &Value) -> BTreeSet
         "--cluster",
         "--kubeconfig",
         kubeconfig,
-        "--format",
+        "--output",
         "json",
         file,
     ];

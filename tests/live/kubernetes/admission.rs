@@ -90,7 +90,7 @@ fn all_mistakes_are_reported_at_once_and_only_by_poolgate() {
             "{}",
             answer.stderr
         );
-        assert!(answer.stderr.contains("write sat,sun"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("Write sat,sun"), "{}", answer.stderr);
         assert!(
             !answer.stderr.contains("should match"),
             "the CRD speaks too: {}",

@@ -41,7 +41,7 @@ fn expect_denied(outcome: &Outcome, pool: &str) {
     for words in [
         &format!("The NodePool \"{pool}\" is invalid: metadata.annotations[poolgate.dev/allow-delete]: "),
         &format!("kubectl annotate --overwrite nodepool {pool} poolgate.dev/allow-delete={pool}"),
-        &format!("\"{pool}\": this drains all 3 nodes immediately, past every budget"),
+        &format!("this drains all 3 nodes immediately, past every budget: \"{pool}\""),
     ] {
         assert!(outcome.stderr.contains(words), "{words}: {outcome:?}");
     }

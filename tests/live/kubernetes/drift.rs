@@ -196,7 +196,7 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
     client.merge("/api/v1/namespaces/default/pods/on-fleet-d", &labels);
     let kept = compared(&pool("green", &["amd64", "arm64"]));
     let drift = &kept["pools"][0]["drift"];
-    assert_eq!(drift["title"], "this replaces 1 of 4 nodes", "{kept}");
+    assert_eq!(drift["title"], "this change replaces 1 of 4 nodes", "{kept}");
     assert_eq!(drift["nodeClaims"], json!(["fleet-b"]), "its drain has an end");
     for (claim, why) in [
         (
@@ -210,7 +210,7 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
         ("fleet-d", "PodDisruptionBudget default/blocking"),
     ] {
         let said = drift["kept"][claim].as_str().expect("it is kept");
-        assert!(said.starts_with(why), "{said}");
+        assert!(said.contains(why), "{said}");
     }
     assert_eq!(kept["nodesAtStake"], 1);
 

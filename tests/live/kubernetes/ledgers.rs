@@ -167,7 +167,7 @@ fn their_namespace_has_the_name_that_is_chosen_and_is_made_where_that_is_wanted(
         let all = charted(&[&["--set=profile=gate"], values].concat());
         let flags = all.values().map(Value::to_string);
         let reported: usize = flags
-            .map(|object| object.matches("\"--namespace=state\"").count())
+            .map(|object| object.matches("\"--ledger-namespace=state\"").count())
             .sum();
         assert_eq!(reported, 3, "gate, reconciler, and the Job that takes marks off");
     }

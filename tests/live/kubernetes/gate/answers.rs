@@ -124,7 +124,7 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
         .try_create(&claim("kept-x", "kept-full"))
         .expect_err("a denial");
     assert!(
-        denied.contains("node limit of 0 (Hard), and 0 NodeClaims count"),
+        denied.contains("node limit of 0 (Hard): 0 NodeClaims count"),
         "{denied}"
     );
 }

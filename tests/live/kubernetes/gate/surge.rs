@@ -86,10 +86,10 @@ fn one_more_is_admitted_while_a_node_is_replaced_and_none_otherwise() {
     assert_eq!(gated.ledger("surged")["surged"], json!([uid(&gated, &admitted)]));
     let denied = try_one().expect_err("no second one");
     assert!(
-        denied.contains("and 4 NodeClaims count") || denied.contains("1 more is being created"),
+        denied.contains(": 4 NodeClaims count") || denied.contains("1 more is being created"),
         "{denied}"
     );
-    assert!(denied.contains("its surge of 1 admits one more"), "{denied}");
+    assert!(denied.contains("Its surge of 1 admits one more"), "{denied}");
     gated.assert_metric("poolgate_gate_surged_total{nodepool=\"surged\"} 1");
 
     // The node that it replaces goes: it takes that place.

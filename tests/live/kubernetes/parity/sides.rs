@@ -110,14 +110,27 @@ impl Side {
     }
 }
 
+/// The rule in a message: the first brackets around a name, before the help.
+fn rule(message: &str) -> Option<&str> {
+    let mut brackets = message
+        .split(" [")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(']'));
+    let is_name = |name: &str| {
+        name.starts_with(|first: char| first.is_ascii_lowercase())
+            && name.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase())
+    };
+    let named = brackets.find(|(name, rest)| is_name(name) && rest.starts_with(['.', ' ']));
+    named.map(|(name, _)| name)
+}
+
 fn denial(status: Status) -> Denial {
     let message = status.message;
     let by_poolgate = message.contains("poolgate.dev\" denied the request");
     let causes = status.details.into_iter().flat_map(|details| details.causes);
     let mut rules: Vec<String> = causes
         .filter(|_| by_poolgate)
-        .filter_map(|cause| Some(cause.message.strip_suffix(']')?.to_owned()))
-        .filter_map(|message| Some(message.rsplit_once('[')?.1.to_owned()))
+        .filter_map(|cause| rule(&cause.message).map(str::to_owned))
         .collect();
     rules.sort();
     rules.dedup();
