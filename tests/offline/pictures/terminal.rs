@@ -80,23 +80,23 @@ fn runs(line: &str) -> Vec<Run> {
     runs
 }
 
-/// A line as a terminal breaks it, at any character.
+/// A line broken between words, so that it can be read; a terminal would break it at any character.
 fn wrapped(runs: Vec<Run>) -> Vec<Vec<Run>> {
     let mut lines = vec![Vec::new()];
     let mut room = COLUMNS;
     for (classes, text) in runs {
-        let mut letters = text.chars().peekable();
-        while letters.peek().is_some() {
-            if room == 0 {
+        for word in text.split_inclusive(' ') {
+            let length = word.trim_end().chars().count();
+            if length > room && room < COLUMNS {
                 lines.push(Vec::new());
                 room = COLUMNS;
             }
-            let part: String = letters.by_ref().take(room).collect();
-            room -= part.chars().count();
-            lines
-                .last_mut()
-                .expect("there is always one")
-                .push((classes.clone(), part));
+            room = room.saturating_sub(word.chars().count());
+            let line: &mut Vec<Run> = lines.last_mut().expect("there is always one");
+            match line.last_mut() {
+                Some((last, text)) if *last == classes => text.push_str(word),
+                _ => line.push((classes.clone(), word.to_owned())),
+            }
         }
     }
     lines
