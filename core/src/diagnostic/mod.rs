@@ -38,7 +38,7 @@ impl fmt::Display for RuleId {
     }
 }
 
-/// Room for a problem and the name of a rule, in bytes, so that most messages are allocated once.
+/// Room for a value, the name of a rule and full stops, in bytes, so that most messages are allocated once.
 const USUAL_PROBLEM: usize = 96;
 
 /// The severity of a diagnostic.
@@ -155,14 +155,20 @@ impl Diagnostic {
 
     /// What kubectl shows after the field: on one line what is wrong and the rule, what to write instead, what follows.
     pub fn message(&self) -> String {
-        let mut first = self.statement();
-        first.reserve(USUAL_PROBLEM);
-        let _ = write!(first, " [{}]", self.rule);
+        let others = [
+            self.help.as_ref().map(|help| help.text.as_str()),
+            self.consequence.as_deref(),
+        ];
+        let length: usize = others.iter().flatten().map(|other| other.len()).sum();
+        let mut first = String::with_capacity(self.title.len() + length + USUAL_PROBLEM);
+        state(&mut first, &self.title, self.error_type.value().as_deref());
+        first.push_str(" [");
+        first.push_str(self.rule.as_str());
+        first.push(']');
         for remark in &self.remarks {
             let _ = write!(first, " ({remark})");
         }
-        let help = self.help.as_ref().map(|help| help.text.as_str());
-        sentences(first, [help, self.consequence.as_deref()])
+        sentences(first, others)
     }
 }
 
@@ -174,9 +180,16 @@ impl fmt::Display for Diagnostic {
 
 /// A title with the value that it is about, unless it names that itself.
 pub fn statement(title: &str, value: Option<&str>) -> String {
-    match value {
-        Some(value) if !names(title, value.trim_matches('"')) => format!("{title}: {value}"),
-        _ => title.to_owned(),
+    let mut text = String::new();
+    state(&mut text, title, value);
+    text
+}
+
+fn state(text: &mut String, title: &str, value: Option<&str>) {
+    text.push_str(title);
+    if let Some(value) = value.filter(|value| !names(title, value.trim_matches('"'))) {
+        text.push_str(": ");
+        text.push_str(value);
     }
 }
 
