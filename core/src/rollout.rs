@@ -162,7 +162,7 @@ impl RolloutClaim<'_> {
 }
 
 impl Progress {
-    /// That of a pool of which nothing else is known.
+    /// The progress of a pool about which nothing else is known.
     pub const fn stuck(why: Stuck) -> Self {
         Self {
             nodes: 0,
@@ -178,7 +178,7 @@ impl Progress {
 }
 
 impl Rollout {
-    /// Begins with what is there. The deadline is that of whoever waits; without one, a single look decides.
+    /// Begins with the claims of this look. The caller waits until the deadline; without one, this look decides.
     pub fn begin(look: &RolloutLook<'_>, deadline: Option<Timestamp>) -> Self {
         let uid = |claim: &RolloutClaim<'_>| Arc::clone(&claim.state.uid);
         // A claim that is on its way out for another reason is nobody's concern.

@@ -83,7 +83,7 @@ pub struct Replacement {
     pub title: String,
     /// How many nodes are replaced at most, if that is known.
     pub at_most: Option<usize>,
-    /// The fields because of which they are: at least one.
+    /// The fields that cause it: at least one.
     pub fields: Vec<FieldPath>,
     /// Why the hash that Karpenter computes is not known.
     pub doubt: Option<String>,

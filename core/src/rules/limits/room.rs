@@ -100,7 +100,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
     }
 }
 
-/// Of which resource the smallest machine that the requirements allow has more than there is room for.
+/// The resources in which even the smallest machine that the requirements allow exceeds the room.
 fn too_large(
     template: &Template<'_>,
     declared: Option<&'static Provider>,
