@@ -2,6 +2,8 @@
 //! in each.
 //!
 //! `POOLGATE_WRITE=1` writes what is found now. The words of all findings are pinned in one snapshot, and nowhere else.
+//!
+//! `update` names the case that shows how the stored object matters, or says `none, because …`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -21,10 +23,22 @@ use crate::karpenter::{
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review, review_deletion};
-use crate::rules::find;
+use crate::rules::{CATALOGUE, find};
 
 /// When pools are reviewed.
 const MONDAY: &str = "2026-01-05T08:00:00Z";
+
+/// A file of cases.
+#[derive(Deserialize)]
+struct Cases {
+    /// The case of an update, or why there is none.
+    update: String,
+    #[serde(flatten)]
+    all: BTreeMap<String, Vec<Example>>,
+}
+
+/// What `update` begins with if the rule does not read the stored object.
+const NO_UPDATE: &str = "none, because ";
 
 /// A `NodePool`, and what is found in it.
 #[derive(Deserialize)]
@@ -51,11 +65,16 @@ struct Example {
 
 impl Example {
     fn report(&self) -> Report {
+        self.report_over(self.old.as_ref())
+    }
+
+    /// What is found if the pool replaces this one.
+    fn report_over(&self, old: Option<&Value>) -> Report {
         let version = self.version.as_deref().unwrap_or("v1");
         let version = ApiVersion::parse(version).expect("v1 or v1beta1");
         let subject = Subject::NodePool(version);
         let completed = |pool: &Value| completed(subject, &self.with_node_class(pool));
-        let [pool, old] = [&self.pool, &self.old].map(|pool| pool.as_ref().map(completed));
+        let [pool, old] = [self.pool.as_ref(), old].map(|pool| pool.map(completed));
         let [pool, old] = [&pool, &old].map(|pool| pool.as_ref().map(Json::from));
         let (policy, at) = (self.policy(), MONDAY.parse().expect("a time"));
         let claim = |labels: &BTreeMap<String, String>| DriftClaim {
@@ -66,8 +85,7 @@ impl Example {
         };
         let claims = self.claims.as_ref();
         let claims: Option<Vec<DriftClaim>> = claims.map(|claims| claims.iter().map(claim).collect());
-        let release = self.karpenter.as_ref();
-        let release = release.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"));
+        let release = self.release();
         let Some(pool) = &pool else {
             let stored = old.as_ref().expect("a pool, or one that is deleted");
             return review_deletion(stored, version, at, &policy, &release.into());
@@ -80,6 +98,11 @@ impl Example {
             at,
         };
         review(&request, &policy, &release.into()).report
+    }
+
+    fn release(&self) -> KarpenterVersion {
+        let named = self.karpenter.as_ref();
+        named.map_or(KarpenterVersion::NEWEST, |text| text.parse().expect("a release"))
     }
 
     fn policy(&self) -> Policy {
@@ -126,6 +149,18 @@ fn files() -> Vec<(String, PathBuf)> {
         .collect();
     files.sort();
     files
+}
+
+impl Cases {
+    fn read(rule: &str, text: &str) -> Self {
+        let document = parse(text, &Limits::default()).next().expect("a document");
+        assert!(
+            document.problems().is_empty(),
+            "{rule}: {:?}",
+            document.problems()
+        );
+        serde_json::from_value(document.into_value()).unwrap_or_else(|error| panic!("{rule}: {error}"))
+    }
 }
 
 /// The text of a file of cases with what is found now.
@@ -176,16 +211,10 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
             .unwrap_or_else(|| panic!("{rule}.yaml: there is no such rule"))
             .page();
         let text = fs::read_to_string(&path).expect("a text");
-        let document = parse(&text, &Limits::default()).next().expect("a document");
-        assert!(
-            document.problems().is_empty(),
-            "{rule}: {:?}",
-            document.problems()
-        );
-        let cases: BTreeMap<String, Vec<Example>> =
-            serde_json::from_value(document.into_value()).unwrap_or_else(|error| panic!("{rule}: {error}"));
+        let cases = Cases::read(&rule, &text).all;
         let mut found = BTreeMap::new();
-        let mut is_named = false;
+        // Without cases, there are tests beside the check.
+        let mut is_named = cases.is_empty();
         for (name, examples) in &cases {
             let mut all = Vec::new();
             for (at, example) in examples.iter().enumerate() {
@@ -232,4 +261,60 @@ fn rules_find_in_each_case_what_it_says_and_in_these_words() {
     }
     assert!(writes || wrong.is_empty(), "{wrong}");
     insta::assert_snapshot!("messages", snapshot);
+}
+
+#[test]
+fn each_rule_names_a_case_of_an_update_or_does_not_read_the_stored_object() {
+    let mut missing: BTreeSet<&str> = CATALOGUE
+        .iter()
+        // Those compare the objects of one run with each other.
+        .filter(|rule| !rule.is_across)
+        .map(|rule| rule.id.as_str())
+        .collect();
+    for (rule, path) in files() {
+        missing.remove(rule.as_str());
+        let cases = Cases::read(&rule, &fs::read_to_string(&path).expect("a text"));
+        // The ratchet, which all rules share, changes the severity alone.
+        let found = |report: Report| -> Vec<(String, String)> {
+            let own = report.into_iter().filter(|finding| finding.rule.as_str() == rule);
+            own.map(|finding| (finding.path.to_string(), finding.title))
+                .collect()
+        };
+        let Some(reason) = cases.update.strip_prefix(NO_UPDATE) else {
+            let named = cases.all.get(&cases.update);
+            let named = named.unwrap_or_else(|| panic!("{rule}: there is no case {:?}", cases.update));
+            let mut updates = named.iter().filter(|example| example.old.is_some());
+            // A stored mistake may not be reported again.
+            let shows = updates.any(|example| {
+                let created = example.pool.as_ref().map(|_| found(example.report_over(None)));
+                !found(example.report()).is_empty() || created.is_some_and(|created| !created.is_empty())
+            });
+            assert!(
+                shows,
+                "{rule}: no stored object in {:?}, or no finding",
+                cases.update
+            );
+            continue;
+        };
+        assert!(!reason.is_empty(), "{rule}");
+        let examples = || cases.all.values().flatten();
+        let nothing = json!({});
+        let mut before = &nothing;
+        for example in examples() {
+            let Some(pool) = &example.pool else { continue };
+            let created = found(example.report_over(None));
+            for old in [&nothing, pool, before] {
+                assert_eq!(
+                    found(example.report_over(Some(old))),
+                    created,
+                    "{rule}: {pool} over {old}"
+                );
+            }
+            before = pool;
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "{missing:?} do not say what an update changes"
+    );
 }
