@@ -2,8 +2,6 @@
 
 use super::findings::Findings;
 use super::limits::{self, Limits};
-use super::poolgate_annotations;
-use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
@@ -86,15 +84,11 @@ pub fn check_limit(
     } else {
         return;
     };
-    let limited_by = match limits.annotated {
-        Some(_) => poolgate_annotations::path(NODE_LIMIT_ANNOTATION),
-        None => limits::path(limits::NODES),
-    };
     findings
         .report(rule, path(), replicas, title)
         .consequence(consequence)
         .suggest(suggestion)
-        .related(limited_by)
+        .related(limits.nodes_path())
         .lessened(old.is_some_and(|old| is_step_towards(replicas, limit, old)));
 }
 

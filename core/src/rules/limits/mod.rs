@@ -5,6 +5,7 @@ pub mod nodes;
 pub mod room;
 
 use super::findings::Findings;
+use super::poolgate_annotations;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
 use crate::defaults::node_limit_mode;
 use crate::diagnostic::{FieldPath, Suggestion};
@@ -26,6 +27,9 @@ pub fn check(
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
+    if let Some(old) = old {
+        nodes::check_lowered(pool, limits, old, findings);
+    }
     let Some(object) = pool.limits.present() else {
         return;
     };
@@ -36,7 +40,7 @@ pub fn check(
         }
         amount::check(pool, limit, findings);
     }
-    nodes::check(pool, limits, old, findings);
+    nodes::check(pool, limits, findings);
     if let Some(old) = old {
         nodes::check_use(limits, old, findings);
     }
@@ -132,6 +136,14 @@ impl<'a> Limits<'a> {
             pool,
             policy.over_limit,
         ))
+    }
+
+    /// The path of the limit for nodes.
+    pub fn nodes_path(&self) -> FieldPath {
+        match self.annotated {
+            Some(_) => poolgate_annotations::path(NODE_LIMIT_ANNOTATION),
+            None => path(NODES),
+        }
     }
 
     /// The most nodes, if readable.

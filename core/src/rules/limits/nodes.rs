@@ -1,23 +1,18 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::amount::LIMIT_AMOUNT;
-use super::{Limit, Limits, NODES, path};
-use crate::api::OverLimit;
+use super::{Limits, NODES, path};
+use crate::api::{NodeLimit, OverLimit};
 use crate::diagnostic::{ErrorType, counted};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
+use crate::karpenter::{KarpenterVersion, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
 pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, Silent);
 pub static LIMIT_BELOW_USE: Rule = rule!("limit-below-use", Warning, Silent);
 
-pub fn check(
-    pool: &NodePool<'_>,
-    limits: &Limits<'_>,
-    old: Option<&NodePool<'_>>,
-    findings: &mut Findings<'_>,
-) {
+pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
     let Some((limit, quantity)) = limits
         .get(NODES)
         .and_then(|limit| Some((limit, limit.quantity()?)))
@@ -35,19 +30,11 @@ pub fn check(
             .suggest("write a whole number");
     }
     check_release(pool, limit.value, findings);
-    if let Some(old) = old {
-        check_lowered(pool, limit, limits, old, findings);
-    }
 }
 
 fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<'_>) {
     let release = findings.context.release;
-    let (title, consequence) = if pool.version == ApiVersion::V1Beta1 {
-        (
-            "no release of Karpenter with v1beta1 counts nodes".to_owned(),
-            "the limit has no effect",
-        )
-    } else if !release.has(KarpenterVersion::STATIC_CAPACITY) {
+    let (title, consequence) = if !release.has(KarpenterVersion::V1_STORED) {
         (
             format!("Karpenter {release} does not count nodes"),
             "the limit has no effect",
@@ -69,36 +56,48 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
         ));
 }
 
-/// Compares a limit that this update lowers or sets with the nodes that the stored pool reports.
-fn check_lowered(
+/// Compares the nodes that the stored pool reports with a limit that this update sets or lowers, or above which nodes are
+/// terminated from now on.
+pub fn check_lowered(
     pool: &NodePool<'_>,
-    limit: &Limit<'_>,
     limits: &Limits<'_>,
     old: &NodePool<'_>,
     findings: &mut Findings<'_>,
 ) {
-    if old
-        .node_limit()
-        .is_some_and(|before| limit.quantity() >= Some(&before))
-    {
-        return;
-    }
-    let value = limit.value;
-    let (Some(limit), Some(nodes)) = (
-        limits.node_limit(pool, findings.context.policy),
+    let policy = findings.context.policy;
+    let (Some(written), Some(limit), Some(nodes)) = (
+        limits.nodes(),
+        limits.node_limit(pool, policy),
         old.reported_nodes(),
     ) else {
         return;
     };
+    let is_stricter = NodeLimit::of(old, policy.over_limit).is_none_or(|before| {
+        limit.nodes < before.nodes || terminates(pool, &limit) && !terminates(old, &before)
+    });
     let above = nodes.saturating_sub(limit.nodes as usize);
-    if above == 0 {
+    if above == 0 || !is_stricter {
         return;
     }
     let title = format!("the pool's status reports {nodes} nodes, {above} above the limit");
+    let fate = if terminates(pool, &limit) {
+        format!(
+            "a running reconciler terminates {} (over-limit: terminate)",
+            counted(above, "node")
+        )
+    } else {
+        "no node is removed, but none is launched until the pool is below the limit".to_owned()
+    };
     findings
-        .report(&LIMIT_BELOW_USE, path(NODES), value, title)
-        .consequence(fate(pool, above, limit.over_limit))
+        .report(&LIMIT_BELOW_USE, limits.nodes_path(), written.value, title)
+        .consequence(fate)
         .suggest(format!("write {nodes} or more to keep all nodes"));
+}
+
+/// Whether nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
+/// reconciler ignores them.
+fn terminates(pool: &NodePool<'_>, limit: &NodeLimit) -> bool {
+    limit.over_limit == OverLimit::Terminate && pool.replicas.is_absent()
 }
 
 /// Compares the limits of other resources that this update lowers or sets with what the stored pool uses.
@@ -126,20 +125,5 @@ pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Finding
                 )
                 .suggest(format!("write {shown} or more to keep all nodes"));
         }
-    }
-}
-
-/// The fate of the nodes above the limit.
-fn fate(pool: &NodePool<'_>, above: usize, over_limit: OverLimit) -> String {
-    // Karpenter itself scales static pools down to their replicas, and the reconciler ignores them.
-    let is_static = !pool.replicas.is_absent();
-    match over_limit {
-        OverLimit::Terminate if !is_static => {
-            format!(
-                "a running reconciler terminates {} (over-limit: terminate)",
-                counted(above, "node")
-            )
-        }
-        _ => "no node is removed, but none is launched until the pool is below the limit".to_owned(),
     }
 }
