@@ -263,7 +263,7 @@ fn constraints(schema: &Value, is_required: bool, words: &mut Vec<String>) -> Ve
         if let Some(format) = schema["format"].as_str() {
             assert_eq!(
                 format, "date-time",
-                "a new format: that of timeAdded is left to the API server"
+                "a new format: the rule taint checks that of timeAdded"
             );
         }
     }

@@ -271,18 +271,6 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         },
     },
     Explained {
-        name: "time-of-a-taint",
-        why: "Nobody writes `timeAdded` into a NodePool. poolgate leaves it to the API server, which rejects what is no \
-              time, but accepts a list, and letters in lower case, which Karpenter cannot read.",
-        covers: |_, mismatch| mismatch.what.contains("timeAdded") || mismatch.what.contains("parsing time"),
-        example: || {
-            let taint = json!({"key": "a", "effect": "NoSchedule", "timeAdded": "today"});
-            let mut object = pool(json!({}), &json!([]));
-            object["spec"]["template"]["spec"]["taints"] = json!([taint]);
-            v1(object)
-        },
-    },
-    Explained {
         name: "static-limit-of-many-digits",
         why: "Karpenter takes `limits.nodes` of a static pool for no limit where its digits, without point and exponent, \
               are more than 64 bits hold. poolgate denies what is below zero however it is written.",

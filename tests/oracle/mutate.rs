@@ -53,6 +53,11 @@ const FOREIGN: &[(&str, &str, &str)] = &[
         r#"[{"key": "a", "effect": "NoSchedule"}]"#,
     ),
     (
+        "/spec/template/spec",
+        "taints",
+        r#"[{"key": "a", "effect": "NoSchedule", "timeAdded": "2026-01-02t03:04:05z"}]"#,
+    ),
+    (
         "/spec/template/spec/nodeClassRef",
         "apiVersion",
         r#""karpenter.k8s.aws/v1beta1""#,

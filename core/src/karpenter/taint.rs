@@ -25,6 +25,8 @@ pub struct Taint<'a> {
     pub value: Field<&'a str>,
     /// `effect`: `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: Field<&'a str>,
+    /// `timeAdded`: a time by RFC 3339.
+    pub time_added: Field<&'a str>,
 }
 
 impl TaintList {
@@ -55,6 +57,7 @@ impl<'a> Taint<'a> {
             key: Field::text(taint, "key"),
             value: Field::text(taint, "value"),
             effect: Field::text(taint, "effect"),
+            time_added: Field::text(taint, "timeAdded"),
         }
     }
 }

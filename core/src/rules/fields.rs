@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::findings::Findings;
+use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
-use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Segment, Suggestion, nearest};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
 use crate::json::Json;
 use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
@@ -47,7 +47,13 @@ fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &m
         return;
     }
     let title = format!("the value must be {expected}");
+    // The API server takes a list for a string that has a format.
+    let is_accepted =
+        value.as_array().is_some() && path.segments().last() == Some(&Segment::Key("timeAdded".into()));
     let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), title);
+    if is_accepted {
+        finding.origin(Origin::Silent).consequence(UNREADABLE);
+    }
     match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::IntegerOrText) => {
             finding.suggest(Suggestion::quote(&value.to_string()))

@@ -1,8 +1,11 @@
 //! Taints and startup taints: each on its own, all together, and those that Karpenter or agents use.
 
-use super::findings::Findings;
+use jiff::civil::Date;
+
+use super::findings::{Findings, UNREADABLE};
 use crate::diagnostic::{Origin, Severity};
 use crate::json::FewMap;
+use crate::karpenter::shape::Pattern;
 use crate::karpenter::{DISRUPTED_TAINT, KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
@@ -18,6 +21,15 @@ const DISRUPTED: &[&str] = &[DISRUPTED_TAINT, "karpenter.sh/disruption"];
 const UNREGISTERED: &str = "karpenter.sh/unregistered";
 /// Karpenter's taint on nodes that it reboots to repair them, from 1.15 on.
 const REBOOTING: &str = "karpenter.sh/rebooting";
+
+/// The times that Go reads (`time.Parse` with `RFC3339`).
+static GO_TIME: Pattern = Pattern::new(
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.,][0-9]+)?(Z|[+-]([01][0-9]|2[0-4]):([0-5][0-9]|60))$",
+);
+/// The times that the format `date-time` of a CRD accepts, in lower case (`IsDateTime` of `k8s.io/kube-openapi`).
+static CRD_TIME: Pattern = Pattern::new(
+    r"^[0-9]{4}-[0-9]{2}-[0-9]{2}t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})(t|$)",
+);
 
 /// The group of the node classes of AWS, whose Karpenter adds the taint above to every node.
 const AWS: &str = "karpenter.k8s.aws";
@@ -42,6 +54,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     for taint in template.all_taints() {
         check_key(taint, findings);
         check_value(taint, findings);
+        check_time(taint, findings);
     }
     check_repeated(template, findings);
     for taint in template.all_taints() {
@@ -85,6 +98,33 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
         .suggest_if_known(suggestion);
     if !value.is_empty() && finding.origin != Origin::Schema {
         finding.consequence("no node of this pool could register");
+    }
+}
+
+/// Checks the time of a taint. The API server takes some times that Go does not read.
+fn check_time(taint: &Taint<'_>, findings: &mut Findings<'_>) {
+    let Some(time) = taint.time_added.present() else {
+        return;
+    };
+    let is_date = time.get(..10).is_some_and(|date| date.parse::<Date>().is_ok());
+    if is_date && GO_TIME.matches(time) {
+        return;
+    }
+    let is_accepted = is_date && CRD_TIME.matches(&time.to_ascii_lowercase());
+    let (origin, title) = if is_accepted {
+        (
+            Origin::Silent,
+            "the CRD accepts this time, but Karpenter cannot read it",
+        )
+    } else {
+        (Origin::Schema, "a time has the form 2026-01-02T15:04:05Z")
+    };
+    let finding = findings
+        .report(&TAINT, taint.path("timeAdded"), time, title)
+        .origin(origin)
+        .suggest("leave timeAdded out");
+    if is_accepted {
+        finding.consequence(UNREADABLE);
     }
 }
 
