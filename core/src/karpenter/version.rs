@@ -74,6 +74,8 @@ impl KarpenterVersion {
     pub(crate) const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);
     /// The requirement operators `Gte` and `Lte`.
     pub const GTE_LTE: Self = Self::new(1, 9, 0);
+    /// A NodeClaim keeps both bounds on a label; before, only the lower one.
+    pub(crate) const BOTH_BOUNDS: Self = Self::new(1, 9, 0);
     /// Labels under `kubernetes.io` and `k8s.io` may be set; before, only those on a list.
     pub const KUBERNETES_DOMAINS_FREE: Self = Self::new(1, 9, 0);
     /// `limits.nodes` is checked before a dynamic pool gets nodes.

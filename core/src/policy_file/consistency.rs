@@ -1,8 +1,8 @@
 //! Contradictions between the fields of a policy: a policy must be able to keep its own bounds.
 
-use crate::diagnostic::{FieldPath, Segment, Severity};
+use crate::diagnostic::{FieldPath, Origin, Segment, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, TargetKarpenter};
+use crate::karpenter::ApiVersion;
 use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
@@ -124,7 +124,8 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         claims: None,
         at: jiff::Timestamp::default(),
     };
-    let report = review(&request, &strict, &TargetKarpenter::default()).report;
+    let karpenter = policy.cluster.target().unwrap_or_default();
+    let report = review(&request, &strict, &karpenter).report;
     for finding in report.with_severity(Severity::Error) {
         let [Segment::Key(spec), Segment::Key(disruption), inside @ ..] = finding.path.segments() else {
             continue;
@@ -140,8 +141,11 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
             (FieldPath::of(&["bounds"]), At::Key, "the built-in defaults")
         };
         let wrong = format!("a NodePool with {whose} would be denied: {}", finding.message());
-        let suggestion = "set defaults that satisfy the bounds";
-        found.push(&path, at, &wrong, Some(suggestion));
+        let suggestion = match finding.origin {
+            Origin::Poolgate => "set defaults that satisfy the bounds".to_owned(),
+            _ => format!("set defaults that Karpenter {} accepts", karpenter.release()),
+        };
+        found.push(&path, at, &wrong, Some(&suggestion));
     }
 }
 

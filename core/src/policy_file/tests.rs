@@ -138,6 +138,33 @@ fn what_contradicts_itself_is_a_mistake() {
 }
 
 #[test]
+fn defaults_are_accepted_by_the_release_that_the_policy_declares() {
+    let of = |cluster: &str, defaults: &str| format!("cluster: {{{cluster}}}\ndefaults: {defaults}\n");
+    let on = |release: &str, defaults: &str| of(&format!("karpenter: \"{release}\""), defaults);
+    let balanced = "{consolidationPolicy: Balanced}";
+    let repair = "{budgets: [{nodes: 10%, reasons: [Unhealthy]}]}";
+    for accepted in [on("1.14", balanced), on("1.15", repair)] {
+        policy(&accepted);
+    }
+    for release in ["0.37", "1.0", "1.1", "1.4", "1.8", "1.9", "1.13", "1.14", "1.15"] {
+        policy(&on(release, "{}"));
+    }
+    let denied = mistakes(&on("1.8", balanced));
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert!(denied[0].starts_with("4:"), "{denied:?}");
+    assert!(
+        denied[0].ends_with("Set defaults that Karpenter 1.8.0 accepts"),
+        "{denied:?}"
+    );
+    for denied in [
+        on("1.14", repair),
+        of("provider: gcp, providerVersion: 0.5.0", balanced),
+    ] {
+        assert_eq!(mistakes(&denied).len(), 1, "{denied}");
+    }
+}
+
+#[test]
 fn a_file_is_one_document_without_doubles() {
     assert_eq!(
         mistakes("enforcement: warn\nenforcement: enforce\n"),

@@ -85,11 +85,13 @@ pub fn check_nodeclaim(claim: &Json<'_>, version: ApiVersion, findings: &mut Fin
     }
 }
 
-/// How often a key is in the NodeClaim: twice if it is bounded from both sides.
+/// What bounds the values of a key.
 #[derive(Clone, Copy, Default)]
-struct BoundedSides {
+struct Bounds {
     lower: bool,
     upper: bool,
+    /// Its values are listed, so Karpenter drops the bounds.
+    is_listed: bool,
 }
 
 /// For a static pool, the provider picks instance types and capacity types
@@ -100,18 +102,22 @@ fn count_in_nodeclaim(
     release: KarpenterVersion,
     provider: Option<&Provider>,
 ) -> usize {
-    let mut keys: FewMap<&str, BoundedSides> = FewMap::default();
-    keys.insert(NODEPOOL_LABEL, BoundedSides::default());
+    let mut keys: FewMap<&str, Bounds> = FewMap::default();
+    keys.insert(NODEPOOL_LABEL, Bounds::default());
     if !is_static {
-        keys.insert(INSTANCE_TYPE_LABEL, BoundedSides::default());
+        keys.insert(INSTANCE_TYPE_LABEL, Bounds::default());
     }
     if !is_static && release.has(KarpenterVersion::CAPACITY_TYPES_REQUIRED) {
-        keys.insert(CAPACITY_TYPE_LABEL, BoundedSides::default());
+        keys.insert(CAPACITY_TYPE_LABEL, Bounds::default());
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
         // The API server drops null values.
         if !value.is_null() {
-            keys.insert(canonical_label(label, provider), BoundedSides::default());
+            let listed = Bounds {
+                is_listed: true,
+                ..Bounds::default()
+            };
+            keys.insert(canonical_label(label, provider), listed);
         }
     }
     for requirement in template.requirements() {
@@ -119,21 +125,23 @@ fn count_in_nodeclaim(
             continue;
         };
         let operator = requirement.operator.present();
-        let sides = BoundedSides {
+        let bounds = Bounds {
             lower: matches!(operator, Some("Gt" | "Gte")),
             upper: matches!(operator, Some("Lt" | "Lte")),
+            is_listed: matches!(operator, Some("In" | "DoesNotExist")),
         };
-        if let Some(known) = keys.insert(canonical_label(key, provider), sides) {
-            known.lower |= sides.lower;
-            known.upper |= sides.upper;
+        if let Some(known) = keys.insert(canonical_label(key, provider), bounds) {
+            known.lower |= bounds.lower;
+            known.upper |= bounds.upper;
+            known.is_listed |= bounds.is_listed;
         }
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
         || node_class_label(template).is_some_and(|label| keys.get(&label.as_str()).is_some());
-    let twice = keys
-        .values()
-        .filter(|bounds| bounds.lower && bounds.upper)
-        .count();
+    let is_twice = |bounds: &&Bounds| {
+        release.has(KarpenterVersion::BOTH_BOUNDS) && bounds.lower && bounds.upper && !bounds.is_listed
+    };
+    let twice = keys.values().filter(is_twice).count();
     keys.len() + twice + usize::from(!has_node_class)
 }
 
@@ -194,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn key_counts_once_under_all_its_names_and_twice_when_bounded_from_both_sides() {
+    fn key_counts_once_under_all_its_names_and_twice_if_a_nodeclaim_has_both_its_bounds() {
         let count_for = |release: KarpenterVersion, requirements: Value| {
             let object = json!({"spec": {"template": {
                 "metadata": {"labels": {"kubernetes.io/arch": "amd64", "example.com/none": null}},
@@ -225,5 +233,13 @@ mod tests {
             count(json!([{"key": cpu, "operator": "Gt"}, {"key": cpu, "operator": "Lte"}])),
             7
         );
+        let bounded = json!([{"key": cpu, "operator": "Gt"}, {"key": cpu, "operator": "Lt"}]);
+        assert_eq!(count_for(KarpenterVersion::new(1, 9, 0), bounded.clone()), 7);
+        assert_eq!(count_for(KarpenterVersion::new(1, 8, 2), bounded), 6);
+        for listed in ["In", "DoesNotExist"] {
+            let operators = ["Gt", "Lt", listed];
+            let together = operators.map(|operator| json!({"key": cpu, "operator": operator}));
+            assert_eq!(count(together.as_slice().into()), 6, "{listed}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::scope::{NEVER_LAUNCHES, Scope};
 use super::{min_values, misplaced};
 use crate::diagnostic::{ErrorType, Severity, Suggestion};
 use crate::json::FewMap;
-use crate::karpenter::{INSTANCE_TYPE_LABEL, Operator, Selection};
+use crate::karpenter::{INSTANCE_TYPE_LABEL, KarpenterVersion, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -61,7 +61,7 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
         .find(|other| values <= MOST_COMPARED && contradict(&[other, culprit], scope));
     let other = partner.copied().unwrap_or(group.first);
     let (at, other) = requirement_first(culprit, other);
-    let (severity, effect) = effect_of_contradiction(group);
+    let (severity, effect) = effect_of_contradiction(group, scope);
     let (title, consequence) = if partner.is_some() {
         let other_place = other.place();
         (
@@ -102,7 +102,7 @@ pub fn requirement_first<'d, 'a>(
 }
 
 /// The effect of a contradiction.
-fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
+fn effect_of_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>) -> (Severity, &'static str) {
     if !group.first.kind.is_custom() {
         (Severity::Error, NEVER_LAUNCHES)
     } else if group.demands.iter().any(|demand| demand.is_label()) {
@@ -110,7 +110,7 @@ fn effect_of_contradiction(group: &Group<'_, '_>) -> (Severity, &'static str) {
             Severity::Error,
             "every node gets the label from the template, drifts immediately and is replaced again and again",
         )
-    } else if group.selection().is_open() {
+    } else if group.selection().is_open() || loses_upper_bound(group, scope) {
         // Nothing is left, but to Karpenter the bounds still are open: it picks a number between them.
         (
             Severity::Error,
@@ -230,7 +230,7 @@ fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
         // In the wrong domain, no list of values selects anything either.
         let meant = misplaced::meant(group.first.key, scope);
         let fix = "set the label in template.metadata.labels, or list values with operator In";
-        findings
+        let finding = findings
             .report(
                 &REQUIREMENT_RANDOM_LABEL,
                 group.first.at.path(),
@@ -238,7 +238,29 @@ fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
                 "the label gets a random number unless pods select a value",
             )
             .suggest(meant.map_or_else(|| fix.into(), Suggestion::did_you_mean));
+        if loses_upper_bound(group, scope) {
+            finding.severity(Severity::Error).consequence(
+                "before 1.9 the number ignores the upper bound: the node drifts immediately and is replaced again and again",
+            );
+        }
     }
+}
+
+/// Whether the number that Karpenter invents for the label ignores an upper bound.
+fn loses_upper_bound(group: &Group<'_, '_>, scope: &Scope<'_>) -> bool {
+    if scope.context.release.has(KarpenterVersion::BOTH_BOUNDS) || !group.first.kind.is_custom() {
+        return false;
+    }
+    let is_listed = |demand: &&Demand<'_>| matches!(demand.operator, Operator::In | Operator::DoesNotExist);
+    let bounds = |operator| {
+        let those = group
+            .demands
+            .iter()
+            .filter(move |demand| demand.operator == operator);
+        those.filter_map(|demand| demand.values.first()?.parse::<i64>().ok())
+    };
+    let between = bounds(Operator::Gt).max().zip(bounds(Operator::Lt).min());
+    !group.demands.iter().any(is_listed) && between.is_some_and(|(lower, upper)| lower < upper)
 }
 
 /// Warns of demands that leave only machines which the provider does not launch: on EKS Auto Mode those of one CPU, and the
