@@ -1,6 +1,6 @@
 //! What poolgate says about an object: one [`Diagnostic`] per rule and field, collected in a [`Report`].
 //!
-//! Knows nothing of Karpenter, of rules as such, or of how a diagnostic is shown.
+//! Knows nothing of NodePools, of rules as such, or of how a diagnostic is shown.
 
 mod error_type;
 mod origin;

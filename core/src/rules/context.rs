@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::diagnostic::FieldPath;
 use crate::drift::DriftClaim;
 use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
-use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter};
+use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter, Template};
 use crate::policy::Policy;
 
 /// Everything besides the object that affects a verdict.
@@ -50,6 +50,13 @@ impl<'a> Context<'a> {
                 .most(REQUIREMENT_KEY, ApiVersion::V1)
                 .unwrap_or(usize::MAX),
         }
+    }
+
+    /// The API group of the template's node class, which shows the provider; without one, that of the provider that the
+    /// policy declares.
+    pub fn group_of<'t>(&self, template: &Template<'t>) -> Option<&'t str> {
+        let declared = || Some(self.policy.cluster.provider?.group);
+        template.node_class_group().or_else(declared)
     }
 
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.

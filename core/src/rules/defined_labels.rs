@@ -55,9 +55,7 @@ impl<'a> DefinedLabels<'a> {
     /// The definition that a template is checked by.
     pub fn new(template: &Template<'_>, place: Place, context: &Context<'a>) -> Self {
         let cluster = &context.policy.cluster;
-        let declared = || Some(cluster.provider?.group);
-        let group = template.node_class_group().or_else(declared);
-        let provider = group.and_then(Provider::of_group);
+        let provider = context.group_of(template).and_then(Provider::of_group);
         let rules = match (context.karpenter.schema(template.version), provider) {
             (Some(schema), _) => LabelRules::Installed(match place {
                 Place::TemplateLabels => &schema.template_labels,

@@ -90,7 +90,7 @@ fn check_domain(
             .consequence("v1beta1 requires the current name in every release")
             .suggest(format!("write {present}"));
     } else {
-        let kind = context.labels.kind_of(key, template.node_class_group());
+        let kind = context.labels.kind_of(key, context.group_of(template));
         match (defined.verdict(key, &kind), kind) {
             (Verdict::Rejected(rejection), kind) => {
                 let help = kind

@@ -158,7 +158,7 @@ fn check_grace(template: &Template<'_>, findings: &mut Findings<'_>) -> Option<D
 fn check_longest(
     pool: &NodePool<'_>,
     expiry: Duration,
-    written: Option<Duration>,
+    own_grace: Option<Duration>,
     findings: &mut Findings<'_>,
 ) {
     let provider = pool.template.node_class_group().and_then(Provider::of_group);
@@ -167,28 +167,29 @@ fn check_longest(
     else {
         return;
     };
-    let grace = written.or(settings.termination_grace_period).unwrap_or_default();
+    let grace = own_grace
+        .or(settings.termination_grace_period)
+        .unwrap_or_default();
     let total = expiry.saturating_add(grace);
     if total > longest {
-        let hours = |length: Duration| length.as_secs() / 3_600;
         let title = format!(
-            "nodes may live {}h, but {name} allows {}h",
-            hours(total),
-            hours(longest)
+            "nodes may live {}, but {name} allows {}",
+            written(total),
+            written(longest)
         );
-        let consequence = if written.is_some() {
+        let consequence = if own_grace.is_some() {
             "terminationGracePeriod is added to expireAfter".to_owned()
         } else {
             format!(
-                "terminationGracePeriod is added to expireAfter and is {}h by default",
-                hours(grace)
+                "terminationGracePeriod is added to expireAfter and is {} by default",
+                written(grace)
             )
         };
         let most = longest.saturating_sub(grace);
-        let suggestion = if hours(most) == 0 {
+        let suggestion = if most.is_zero() {
             "write a shorter terminationGracePeriod".to_owned()
         } else {
-            format!("write at most {}h", hours(most))
+            format!("write at most {}", written(most))
         };
         findings
             .report(
@@ -201,6 +202,18 @@ fn check_longest(
             .related(Template::path("terminationGracePeriod"))
             .suggest(suggestion);
     }
+}
+
+/// A duration as a NodePool has it: `480h30m`.
+fn written(length: Duration) -> String {
+    let seconds = length.as_secs();
+    let parts = [
+        (seconds / 3_600, 'h'),
+        (seconds / 60 % 60, 'm'),
+        (seconds % 60, 's'),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
 }
 
 fn check_hard_limit(

@@ -16,7 +16,7 @@ pub const NEVER_LAUNCHES: &str = "the pool never launches a node";
 pub struct Scope<'a> {
     /// The template that has them, and labels, which also become requirements.
     pub template: &'a Template<'a>,
-    /// The API group of the node class, which shows the provider; without one, that of the provider that the policy declares.
+    /// The API group that shows the provider: [`Context::group_of`].
     pub group: Option<&'a str>,
     /// The provider, if there is data on it.
     pub provider: Option<&'static Provider>,
@@ -32,8 +32,7 @@ pub struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     pub fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
-        let declared = || Some(context.policy.cluster.provider?.group);
-        let group = template.node_class_group().or_else(declared);
+        let group = context.group_of(template);
         let provider = group.and_then(Provider::of_group);
         Self {
             template,

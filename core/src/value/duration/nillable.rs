@@ -119,7 +119,7 @@ fn leading_terms(text: &str) -> Option<&str> {
     }
 }
 
-/// The mistake in an illegal string, other than its length.
+/// The mistake in an illegal string.
 fn diagnose(text: &str) -> NillableDurationError {
     let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
     if text.trim().is_empty() {
