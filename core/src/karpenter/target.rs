@@ -175,9 +175,12 @@ impl TargetKarpenter {
         }
     }
 
-    /// What the API server writes for a missing value at a path, as JSON.
-    pub fn default_of(&self, path: &str, version: ApiVersion) -> Option<&'static str> {
-        nodepool(version).at(path).default(self.release)
+    /// What the API server writes for a missing value at a path.
+    pub fn default_of(&self, path: &str, version: ApiVersion) -> Option<Value> {
+        match self.in_use(path, version) {
+            Some((schema, path)) => schema.default_of(path).cloned(),
+            None => serde_json::from_str(nodepool(version).at(path).default(self.release)?).ok(),
+        }
     }
 
     /// Whether the definition of the release rejects the string at a path by its pattern, length or enumeration.

@@ -21,7 +21,7 @@ record! {
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
-            "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none).";
+            "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none). With none, only the CRD's defaults complete a NodePool.";
     }
 }
 
@@ -121,5 +121,10 @@ impl DeclaredCluster {
     /// Whether it is declared that the webhook writes defaults.
     pub fn completes(&self) -> bool {
         self.webhook == Some(WebhookUse::Defaults)
+    }
+
+    /// Whether it is declared that only the definition's defaults are written.
+    pub fn has_no_webhook(&self) -> bool {
+        self.webhook == Some(WebhookUse::None)
     }
 }

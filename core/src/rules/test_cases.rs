@@ -18,7 +18,7 @@ use crate::diagnostic::Report;
 use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::json::Json;
 use crate::karpenter::{
-    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider,
+    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, schema_defaults,
 };
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
@@ -41,7 +41,7 @@ struct Cases {
 const NO_UPDATE: &str = "none, because ";
 
 /// A `NodePool`, and what is found in it.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Example {
     /// The version of the API; without it v1.
@@ -317,4 +317,42 @@ fn each_rule_names_a_case_of_an_update_or_does_not_read_the_stored_object() {
         missing.is_empty(),
         "{missing:?} do not say what an update changes"
     );
+}
+
+#[test]
+fn bounds_on_budgets_are_checked_on_what_the_api_server_stores() {
+    let mut found = 0;
+    for (rule, path) in files() {
+        let cases = Cases::read(&rule, &fs::read_to_string(&path).expect("a text"));
+        for example in cases.all.values().flatten() {
+            let Some(pool) = example.pool.as_ref().filter(|_| example.policy.is_some()) else {
+                continue;
+            };
+            let version = example.version.as_deref().unwrap_or("v1");
+            let version = ApiVersion::parse(version).expect("v1 or v1beta1");
+            let stored = schema_defaults(
+                &completed(Subject::NodePool(version), pool),
+                version,
+                example.release(),
+            );
+            let stored = Example {
+                pool: Some(stored),
+                ..example.clone()
+            };
+            let bounds = |example: &Example| -> Vec<String> {
+                let bounds = example.report_over(None).into_iter();
+                let bounds = bounds.filter(|finding| {
+                    let rule = finding.rule.as_str();
+                    rule.starts_with("policy-budget-") || rule == "policy-freeze-window"
+                });
+                bounds
+                    .map(|finding| format!("{}: {}", finding.path, finding.title))
+                    .collect()
+            };
+            let written = bounds(example);
+            found += written.len();
+            assert_eq!(written, bounds(&stored), "{rule}: {pool}");
+        }
+    }
+    assert!(found > 10, "{found}");
 }

@@ -8,6 +8,7 @@ use poolgate_core::diagnostic::{counted, sentences};
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
+use serde_json::Value;
 
 use crate::terminal;
 
@@ -259,7 +260,7 @@ fn default_expiry(subject: &Subject<'_>) -> String {
     let version = subject.pool.version;
     let path = NodePool::expire_after_path(version).to_string();
     let age = TargetKarpenter::from(subject.release).default_of(&path, version);
-    let age = age.unwrap_or_default().trim_matches('"');
+    let age = age.as_ref().and_then(Value::as_str).unwrap_or_default();
     format!("{age}, Karpenter's default")
 }
 

@@ -63,7 +63,7 @@ const CHANGES: &[Change] = &[
         definition.v1(|schema| schema.stored)
     }),
     at(KarpenterVersion::DISRUPTION_DEFAULT, |definition| {
-        definition.v1(|schema| schema.has_default("disruption"))
+        definition.v1(|schema| schema.default_of("disruption").is_some())
     })
     .until(KarpenterVersion::new(1, 0, 8)),
     at(KarpenterVersion::V1_ALONE, |definition| {

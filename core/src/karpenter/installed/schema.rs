@@ -76,9 +76,9 @@ impl Schema {
             .is_some_and(|words| words.iter().any(|known| known == word))
     }
 
-    /// Whether a field has a default.
-    pub(super) fn has_default(&self, path: &str) -> bool {
-        self.at(path).is_some_and(|node| node.contains_key("default"))
+    /// The default of a field.
+    pub(crate) fn default_of(&self, path: &str) -> Option<&Value> {
+        self.at(path)?.get("default")
     }
 
     /// Whether a field must be written.

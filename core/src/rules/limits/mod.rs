@@ -113,7 +113,11 @@ impl<'a> Limits<'a> {
         Self {
             written: written.filter(|(_, value)| !value.is_null()).map(limit).collect(),
             annotated: annotated(pool),
-            mode: node_limit_mode(pool, old, policy.defaults.node_limit_mode),
+            mode: if policy.cluster.has_no_webhook() {
+                pool.node_limit_mode()
+            } else {
+                node_limit_mode(pool, old, policy.defaults.node_limit_mode)
+            },
         }
     }
 

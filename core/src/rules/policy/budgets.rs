@@ -1,9 +1,8 @@
-//! Bounds on `spec.disruption.budgets`, and the times at which the policy forbids all disruption. A pool without budgets gets
-//! the policy's default budgets, so it is not checked.
+//! Bounds on `spec.disruption.budgets`, and the times at which the policy forbids all disruption.
 
 use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, Disruption, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, NodePool};
 use crate::policy::{BudgetBounds, FreezeWindow};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -48,25 +47,31 @@ fn holds_always(budget: &Budget) -> bool {
 }
 
 fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
-    let Some(nodes) = budget.nodes.as_ref().present() else {
-        return;
+    let nodes = match budget.nodes {
+        Field::Mistyped => None,
+        Field::Absent | Field::Present(_) => budget.nodes(),
     };
-    let (rule, reason, suggestion) = match (&nodes.value, bounds.max_percent, bounds.max_nodes) {
-        (Ok(BudgetNodes::Percent(percent)), Some(most), _) if *percent > most => (
+    let (rule, bound, suggestion) = match (nodes, bounds.max_percent, bounds.max_nodes) {
+        (Some(BudgetNodes::Percent(percent)), Some(most), _) if percent > most => (
             &BUDGET_PERCENT,
             format!("the policy allows at most {most}%"),
             format!("write {most}% or less"),
         ),
-        (Ok(BudgetNodes::Count(count)), _, Some(most)) if *count > most => (
+        (Some(BudgetNodes::Count(count)), _, Some(most)) if count > most => (
             &BUDGET_NODES,
             format!("the policy allows at most {most} nodes at the same time"),
             format!("write \"{most}\" or less"),
         ),
         _ => return,
     };
-    findings
-        .report(rule, budget.path("nodes"), &*nodes.text, reason)
+    let written = budget.nodes.as_ref().present();
+    let error_type = written.map_or(ErrorType::Required, |written| ErrorType::from(&*written.text));
+    let finding = findings
+        .report(rule, budget.path("nodes"), error_type, bound)
         .suggest(suggestion);
+    if written.is_none() {
+        finding.consequence("without nodes, Karpenter's CRD writes 10%");
+    }
 }
 
 /// Checks that budgets of 0 cover the times in which the policy forbids all disruption.
@@ -102,9 +107,19 @@ fn check_freezes(
             ApiVersion::V1 => format!("reasons: {}, ", Reasons::ALL_BUT_REPAIR.written()),
             ApiVersion::V1Beta1 => String::new(),
         };
-        let suggestion = format!(
-            "add a budget with nodes: \"0\", {reasons}schedule: \"{schedule}\" and duration: {duration}"
-        );
+        let (consequence, suggestion) = if budgets.are_written() {
+            let budget = format!("nodes: \"0\", {reasons}schedule: \"{schedule}\" and duration: {duration}");
+            (
+                "no budget blocks disruption then",
+                format!("add a budget with {budget}"),
+            )
+        } else {
+            (
+                "the CRD's default budget does not block disruption then",
+                "write the policy's budgets (poolgate default --write), or patch the CRD with them"
+                    .to_owned(),
+            )
+        };
         findings
             .report(
                 &FREEZE_WINDOW,
@@ -112,7 +127,7 @@ fn check_freezes(
                 ErrorType::Required,
                 title,
             )
-            .consequence("no budget blocks disruption then")
+            .consequence(consequence)
             .suggest(suggestion);
     }
 }
