@@ -9,7 +9,7 @@ use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
-use crate::rules::{self, Context, Limits, Replacement};
+use crate::rules::{self, Context, Limits, Removal, Replacement};
 
 /// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,8 @@ pub fn replaces_nodes(subject: Subject, object: &Json<'_>, old: &Json<'_>) -> Op
     Some(TemplateChange::of(&old, &new)?.hash)
 }
 
-/// What an update of a NodePool does to its nodes, if it replaces any: said before anybody applies it.
+/// What an update of a NodePool does to its nodes, if it replaces any: said before anybody applies it. Both are as they are
+/// stored.
 pub fn replacement(
     old: &NodePool<'_>,
     new: &NodePool<'_>,
@@ -138,6 +139,17 @@ pub fn replacement(
 ) -> Option<Replacement> {
     let limits = Limits::parse(new, Some(old), policy);
     Replacement::of(new, old, &limits, claims, policy, at)
+}
+
+/// What an update of a NodePool with this many nodes, if that is known, deletes of them without a replacement.
+pub fn removal(
+    old: &NodePool<'_>,
+    new: &NodePool<'_>,
+    nodes: Option<usize>,
+    policy: &Policy,
+) -> Option<Removal> {
+    let limits = Limits::parse(new, Some(old), policy);
+    Removal::of(new, old, &limits, nodes, policy)
 }
 
 /// Whether a stored object is being deleted.

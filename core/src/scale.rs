@@ -14,7 +14,7 @@ use crate::rules::{self, Context};
 
 /// Checks a new number of replicas for a stored pool, like an update of the pool that changes nothing else.
 ///
-/// Reads the replicas, the node limit and the node class group of the pool; the policy's exemptions read its name and
+/// Reads the replicas, the node limit, the node class group and the status of the pool; the policy's exemptions read its name and
 /// labels. Nothing is reported for a pool without `spec.replicas`: the API server itself rejects its scaling.
 pub fn review_scale(
     replicas: i64,
@@ -69,7 +69,7 @@ mod tests {
     fn a_static_pool_is_not_scaled_beyond_its_limit() {
         let pool = json!({"spec": {"replicas": 2, "limits": {"nodes": "5"}}});
         assert_eq!(said(4, &pool), []);
-        assert_eq!(said(0, &pool), []);
+        assert_eq!(said(2, &pool), []);
         assert_eq!(said(5, &pool), [(AT, Severity::Warning)]);
         assert_eq!(said(6, &pool), [(ABOVE, Severity::Error)]);
     }
@@ -77,10 +77,26 @@ mod tests {
     #[test]
     fn a_static_pool_above_its_limit_can_be_scaled_down_but_not_up() {
         let pool = json!({"spec": {"replicas": 9, "limits": {"nodes": 5}}});
-        for closer in [9, 8, 6] {
-            assert_eq!(said(closer, &pool), [(ABOVE, Severity::Warning)]);
+        assert_eq!(said(9, &pool), [(ABOVE, Severity::Warning)]);
+        for closer in [8, 6] {
+            let warnings = [(ABOVE, Severity::Warning), ("drift", Severity::Warning)];
+            assert_eq!(said(closer, &pool), warnings);
         }
         assert_eq!(said(10, &pool), [(ABOVE, Severity::Error)]);
+    }
+
+    #[test]
+    fn nodes_that_go_are_announced() {
+        let pool = json!({"spec": {"replicas": 30}});
+        let report = review_scale(
+            3,
+            &pool,
+            Timestamp::default(),
+            &Policy::default(),
+            &TargetKarpenter::default(),
+        );
+        let titles: Vec<String> = report.into_iter().map(|finding| finding.title).collect();
+        assert_eq!(titles, ["this change deletes 27 of 30 nodes"]);
     }
 
     #[test]

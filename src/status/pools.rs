@@ -154,7 +154,7 @@ impl<'f> PoolFacts<'f> {
             facts,
             over_limit: OverLimit::annotated(&view).or(policy.map(|policy| policy.over_limit)),
             at_limit: AtLimit::annotated(&view).or(policy.map(|policy| policy.at_limit)),
-            used_up: used_up(&view),
+            used_up: used_up(&view, &view),
             known: KnownPool::new((pool, details), claims, knows_nodes, ledger, has_no_leader),
         }
     }

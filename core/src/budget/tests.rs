@@ -260,7 +260,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_week_and_the_next_change_are_what_asking_every_minute_finds(
+    fn a_week_its_steps_and_the_next_change_are_what_asking_every_minute_finds(
         budgets in prop::collection::vec(budget(), 0..4), day in 0_i64..20_000, hour in 0_i64..24,
     ) {
         let budgets = parsed(&Value::Array(budgets)).unwrap();
@@ -276,6 +276,12 @@ proptest! {
                 prop_assert_eq!(number(range.lowest), numbers().min());
                 prop_assert_eq!(number(range.highest), numbers().max());
             }
+            let until = from + SignedDuration::from_hours(7 * 24);
+            let steps = budgets.steps(reason, 12, from, until);
+            let found: Vec<_> = steps.iter().map(|(at, allowance)| (*at, allowance.nodes())).collect();
+            let changes = (0..minutes.len()).filter(|at| *at == 0 || minutes[*at] != minutes[*at - 1]);
+            let changes = changes.map(|at| (from + SignedDuration::from_mins(at.try_into().unwrap()), minutes[at]));
+            prop_assert_eq!(found, changes.collect::<Vec<_>>());
             let first = minutes.iter().position(|nodes| *nodes != minutes[0]);
             match (budgets.next_change(reason, 12, from), first) {
                 (Change::At { at, to }, Some(first)) => {

@@ -6,6 +6,8 @@ use super::allowance::Allowance;
 use super::list::{Budget, Budgets};
 use super::reasons::Reason;
 use super::timing::{SearchLimit, StateEnd, WindowState};
+use crate::karpenter::shape::{BUDGETS, nodepool};
+use crate::karpenter::{ApiVersion, KarpenterVersion};
 
 /// The most fires that are checked. More than a month of every second minute.
 const MOST_FIRES: u32 = 30_000;
@@ -127,6 +129,44 @@ impl Budgets {
             }
         }
         rows
+    }
+}
+
+impl Budgets {
+    /// What is allowed for a reason from an instant on, and each change up to another instant. Only correct if
+    /// [`super::is_supported`]. Of more budgets than a NodePool can have, only the first number is computed.
+    pub fn steps(
+        &self,
+        reason: Reason,
+        nodes: u32,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Vec<(Timestamp, Allowance)> {
+        let mut allowance = self.allowance(reason, nodes, from);
+        let mut steps = vec![(from, allowance)];
+        let most = nodepool(ApiVersion::V1)
+            .at(BUDGETS)
+            .most(KarpenterVersion::NEWEST);
+        if most.is_some_and(|most| self.len() > most) {
+            return steps;
+        }
+        // A window opens once a minute at most, so the time alone is a sufficient bound.
+        let reach = SearchLimit {
+            until,
+            fires: u32::MAX,
+        };
+        let mut walk = Timeline::from(self, from, reach, |budget| budget.has(reason));
+        while let StateEnd::At(next) = walk.until()
+            && next < until
+        {
+            walk.advance(next);
+            let to = walk.allowance(reason, nodes);
+            if to.nodes() != allowance.nodes() {
+                steps.push((next, to));
+            }
+            allowance = to;
+        }
+        steps
     }
 }
 

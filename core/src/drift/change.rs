@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 use super::requirements::{demands, labels_match};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, NodePool, Provider};
+use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool, Provider, as_stored};
 use crate::sha256::sha256;
 
 /// A change of `spec.template` that makes Karpenter replace nodes, or may.
@@ -92,7 +94,7 @@ pub(super) fn either(one: Option<bool>, other: Option<bool>) -> Option<bool> {
 
 impl<'a> TemplateChange<'a> {
     /// The change from a stored NodePool to a new one, both completed by the definition's defaults; `None` if no node drifts
-    /// because of it. What v1beta1 hashes is not known here.
+    /// because of it. Both are of v1.
     pub fn of(old: &NodePool<'_>, new: &'a NodePool<'a>) -> Option<Self> {
         if new.version != ApiVersion::V1 || old.version != ApiVersion::V1 {
             return None;
@@ -124,11 +126,13 @@ impl<'a> TemplateChange<'a> {
         either(by_hash, matches.map(|matches| !matches))
     }
 
-    /// The value by which a user acknowledges exactly this change: a digest of the new template with its requirements.
+    /// The value by which a user acknowledges exactly this change: a digest of the new template with its requirements, as it
+    /// is stored, whoever reads it where.
     pub fn digest(&self) -> String {
-        let template = template(self.new)
-            .map(serde_json::Value::from)
-            .unwrap_or_default();
+        let template = template(self.new).map(Value::from).unwrap_or_default();
+        let pool = json!({"spec": {"template": template}});
+        let stored = as_stored(&pool, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let template = stored.pointer("/spec/template").unwrap_or(&template);
         let mut digest = sha256(template.to_string().as_bytes());
         digest.truncate(DIGITS);
         digest

@@ -45,7 +45,7 @@ pub use provider::{
 };
 pub(crate) use provider::{Cut, InstanceTypes, Known, Machine, Named, Naming, Part, Ruling};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
-pub use schema_defaults::schema_defaults;
+pub use schema_defaults::{as_stored, schema_defaults};
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
 pub use shape::Availability;

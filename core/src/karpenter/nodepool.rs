@@ -119,6 +119,13 @@ impl<'a> NodePool<'a> {
         count.and_then(|count| usize::try_from(count).ok())
     }
 
+    /// Whether Karpenter removes its nodes without pods: not those of a static pool, and not without consolidation.
+    pub(crate) fn removes_empty_nodes(&self) -> bool {
+        let after = self.disruption.as_ref().present();
+        let after = after.map_or(Field::Absent, |disruption| disruption.consolidate_after);
+        self.replicas.is_absent() && after != Field::Present("Never")
+    }
+
     /// The path of `expireAfter` in a NodePool of this version.
     pub fn expire_after_path(version: ApiVersion) -> FieldPath {
         match version {

@@ -25,6 +25,40 @@ pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVe
     completed
 }
 
+/// The spec as the API server would store it by the definition of this release: unknown fields and nulls dropped, then
+/// completed.
+pub fn as_stored(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
+    let mut stored = object.clone();
+    if let Some(spec) = stored.get_mut("spec")
+        && let Shape::Object(fields) = nodepool(version)
+        && let Some((_, shape)) = fields.iter().find(|(name, _)| *name == "spec")
+    {
+        prune(spec, shape);
+    }
+    schema_defaults(&stored, version, release)
+}
+
+fn prune(value: &mut Value, shape: &Shape) {
+    match (shape, value) {
+        (Shape::Constrained(_, shape), value) => prune(value, shape),
+        (Shape::List(element), Value::Array(list)) => list.iter_mut().for_each(|value| prune(value, element)),
+        (Shape::Map(inner), Value::Object(map)) => {
+            map.retain(|_, value| !value.is_null());
+            map.values_mut().for_each(|value| prune(value, inner));
+        }
+        (Shape::Object(fields), Value::Object(map)) => {
+            map.retain(|name, value| {
+                let known = fields.iter().find(|(known, _)| known == name);
+                known.filter(|_| !value.is_null()).is_some_and(|(_, shape)| {
+                    prune(value, shape);
+                    true
+                })
+            });
+        }
+        _ => {}
+    }
+}
+
 const TEMPLATE: &str = "/spec/template/spec";
 const EXPIRE_AFTER: &str = "expireAfter";
 
@@ -59,6 +93,32 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_stored_lacks_nulls_and_fields_that_the_definition_does_not_have() {
+        let pool = json!({
+            "metadata": {"finalizers": null},
+            "spec": {
+                "foo": 1,
+                "limits": {"cpu": null, "nodes": "5"},
+                "template": {
+                    "metadata": {"labels": {"a": "b", "c": null}, "annotations": null, "name": "x"},
+                    "spec": {"taints": null, "expireAfter": null, "requirements": [{"key": "a", "values": null, "foo": 1}]},
+                },
+            },
+        });
+        let stored = as_stored(&pool, ApiVersion::V1, KarpenterVersion::NEWEST);
+        assert_eq!(stored["metadata"], pool["metadata"]);
+        assert_eq!(stored["spec"]["limits"], json!({"nodes": "5"}));
+        assert_eq!(stored["spec"].get("foo"), None);
+        assert_eq!(
+            stored["spec"]["template"],
+            json!({
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"expireAfter": "720h", "requirements": [{"key": "a"}]},
+            })
+        );
+    }
 
     #[test]
     fn eks_auto_mode_has_its_own_lifetime_of_nodes() {

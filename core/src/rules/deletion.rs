@@ -1,8 +1,8 @@
 //! What the deletion of a NodePool does to its nodes.
 
-use super::drift::every;
 use super::findings::Findings;
 use super::poolgate_annotations;
+use super::removal::every;
 use crate::api::ALLOW_DELETE_ANNOTATION;
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;

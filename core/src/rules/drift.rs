@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::context::Context;
 use super::findings::Findings;
-use super::limits::{Limits, room::without_room};
+use super::limits::{
+    Limits,
+    room::{used_up, without_room},
+};
+use super::removal::{Removal, every};
 use crate::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, AtLimit, NodeLimitMode};
 use crate::budget::Budgets;
-use crate::diagnostic::{ErrorType, FieldPath, counted};
-use crate::drift::{DriftClaim, HashChange, Pace, TemplateChange};
+use crate::diagnostic::{ErrorType, FieldPath, counted, sentences};
+use crate::drift::{DriftClaim, HashChange, KUBELET_ANNOTATION, Pace, Room, TemplateChange, converted};
 use crate::json::Json;
-use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion, NodePool, Template};
-use crate::policy::Policy;
+use crate::karpenter::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion, NodePool, Template};
+use crate::policy::{FeatureGate, GateState, Policy};
 use crate::rules::rule::Rule;
 
 pub static DRIFT: Rule = rule!("drift", Warning, Silent);
@@ -33,6 +38,10 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     if !release.has(KarpenterVersion::V1_STORED) || !old.has_status() && claims.is_none() {
         return;
     }
+    let nodes = claims.map(<[_]>::len).or_else(|| old.reported_nodes());
+    if let Some(removal) = Removal::of(pool, old, limits, nodes, policy) {
+        report_removal(pool, removal, findings);
+    }
     let Some(replacement) = Replacement::of(pool, old, limits, claims, policy, at) else {
         return;
     };
@@ -43,26 +52,51 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     let Some(path) = fields.next() else {
         return;
     };
-    let error_type = match path.find(pool.object) {
-        None => ErrorType::Note { value: None },
-        Some(value) => ErrorType::note(value),
-    };
-    let pace = replacement
-        .pace
-        .and_then(|pace| pace.clause())
-        .map(|pace| paced(&pace));
-    let consequence = replacement
+    let error_type = shown(&path, pool);
+    let pace = replacement.pace.as_deref().map(paced);
+    let mut consequence = replacement
         .doubt
         .into_iter()
         .chain(pace)
         .chain(replacement.remarks);
-    let consequence: Vec<String> = consequence.collect();
     let finding = findings.report(&DRIFT, path, error_type, replacement.title);
-    if !consequence.is_empty() {
-        finding.consequence(consequence.join(". "));
+    if let Some(first) = consequence.next() {
+        let others: Vec<String> = consequence.collect();
+        let text = sentences(first, others.iter().map(|other| Some(other.as_str())));
+        finding.consequence(text.trim_end_matches('.'));
     }
     for other in fields {
         finding.related(other);
+    }
+}
+
+/// Reports the nodes that `kubectl scale` makes Karpenter delete.
+pub fn check_scaled(
+    pool: &NodePool<'_>,
+    old: &NodePool<'_>,
+    limits: &Limits<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let policy = findings.context.policy;
+    if let Some(removal) = Removal::of(pool, old, limits, old.reported_nodes(), policy) {
+        report_removal(pool, removal, findings);
+    }
+}
+
+fn report_removal(pool: &NodePool<'_>, removal: Removal, findings: &mut Findings<'_>) {
+    if !removal.is_of_lower_limit {
+        let error_type = shown(&removal.field, pool);
+        findings
+            .report(&DRIFT, removal.field, error_type, removal.title)
+            .consequence(removal.how);
+    }
+}
+
+/// The value of a field that is no mistake.
+fn shown(path: &FieldPath, pool: &NodePool<'_>) -> ErrorType {
+    match path.find(pool.object) {
+        None => ErrorType::Note { value: None },
+        Some(value) => ErrorType::note(value),
     }
 }
 
@@ -75,7 +109,7 @@ fn paced(pace: &str) -> String {
     }
 }
 
-/// The effect of an update of a NodePool on the nodes of the pool. As JSON it has no time: nobody knows when it is applied.
+/// The effect of an update of a NodePool on the nodes of the pool.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Replacement {
@@ -87,9 +121,9 @@ pub struct Replacement {
     pub fields: Vec<FieldPath>,
     /// Why the hash that Karpenter computes is not known.
     pub doubt: Option<String>,
-    /// How fast; `None` if a budget cannot be read.
-    #[serde(serialize_with = "whenever")]
-    pub pace: Option<Pace>,
+    /// How fast, if the update is applied at the time of the review: a clause; `None` if there is nothing to say, or a budget
+    /// cannot be read.
+    pub pace: Option<String>,
     /// What nodes keep of the old template, and which of them have no room for a replacement: a clause each.
     pub remarks: Vec<String>,
     /// The NodeClaims that are replaced, or may be.
@@ -111,16 +145,20 @@ impl Replacement {
         policy: &Policy,
         at: Timestamp,
     ) -> Option<Self> {
+        if [pool.version, old.version].contains(&ApiVersion::V1Beta1) {
+            return Self::of_converted(pool, old, limits, claims, policy, at);
+        }
         let change = TemplateChange::of(old, pool)?;
         let replaced = claims.map(|claims| Replaced::of(&change, claims));
         let protects = old.template.protects_nodes();
         let title = title(&change, replaced.as_ref(), protects, old)?;
         let nodes = claims.map(<[_]>::len).or_else(|| old.reported_nodes());
         let count = nodes.and_then(|nodes| u32::try_from(nodes).ok());
-        let pace = Budgets::parse(pool).ok();
-        let pace =
-            pace.map(|budgets| Pace::of(&budgets, count, places_left(pool, limits, count, policy), at));
-        let mut remarks = Vec::new();
+        let pace = Budgets::parse(pool).ok().map(|budgets| {
+            let room = room(pool, limits, count, policy);
+            Pace::of(&budgets, count, room, pool.removes_empty_nodes(), at)
+        });
+        let mut remarks: Vec<String> = pace.and_then(|pace| pace.if_gated()).into_iter().collect();
         if change.fields.contains(&Template::path("expireAfter")) {
             remarks.push("nodes keep the old expireAfter until they are replaced".to_owned());
         }
@@ -135,13 +173,10 @@ impl Replacement {
             kept,
             ..
         } = replaced.unwrap_or_default();
-        remarks.extend(without_room(
-            pool,
-            limits,
-            old,
-            &drifting,
-            policy.cluster.provider,
-        ));
+        match without_room(pool, limits, old, &drifting, policy.cluster.provider) {
+            Some(without) => remarks.push(without),
+            None => remarks.extend(used_up(pool, old)),
+        }
         let given = pool
             .annotation(ACKNOWLEDGE_DRIFT_ANNOTATION)
             .and_then(Json::as_str);
@@ -166,7 +201,7 @@ impl Replacement {
                 HashChange::Unknown(doubt) => Some(doubt.to_string()),
                 HashChange::None | HashChange::To(_) => None,
             },
-            pace,
+            pace: pace.and_then(|pace| pace.clause()),
             remarks,
             node_claims: drifting
                 .iter()
@@ -179,10 +214,56 @@ impl Replacement {
     }
 }
 
-#[expect(clippy::ref_option, reason = "the signature that serde calls")]
-fn whenever<S: Serializer>(pace: &Option<Pace>, serializer: S) -> Result<S::Ok, S::Error> {
-    pace.and_then(|pace| pace.whenever().clause())
-        .serialize(serializer)
+impl Replacement {
+    /// Like [`Self::of`], where a pool is of v1beta1: as Karpenter 1.0 converts it.
+    fn of_converted(
+        pool: &NodePool<'_>,
+        old: &NodePool<'_>,
+        limits: &Limits<'_>,
+        claims: Option<&[DriftClaim]>,
+        policy: &Policy,
+        at: Timestamp,
+    ) -> Option<Self> {
+        let [mut after, mut before] = [pool, old].map(|pool| Value::from(pool.object));
+        if old.version == ApiVersion::V1Beta1 {
+            before = converted(&before, &after);
+        }
+        if pool.version == ApiVersion::V1Beta1 {
+            after = converted(&after, &before);
+        }
+        let [after, before] = [&after, &before].map(Json::from);
+        let [after, before] = [&after, &before].map(|pool| NodePool::view(ApiVersion::V1, pool));
+        let has_same_kubelet = after.annotation(KUBELET_ANNOTATION) == before.annotation(KUBELET_ANNOTATION);
+        let replaced = Self::of(&after, &before, limits, claims, policy, at);
+        let mut replaced = match replaced {
+            None if has_same_kubelet => return None,
+            None => Self::of_kubelet(claims.map(<[_]>::len).or_else(|| old.reported_nodes()))?,
+            Some(replaced) => replaced,
+        };
+        if !has_same_kubelet {
+            replaced.fields.push(Template::path("kubelet"));
+        }
+        let expiry = NodePool::expire_after_path(ApiVersion::V1);
+        for field in replaced.fields.iter_mut().filter(|field| **field == expiry) {
+            *field = NodePool::expire_after_path(pool.version);
+        }
+        Some(replaced)
+    }
+
+    /// What a change of `kubelet` does, which v1 has in the node class.
+    fn of_kubelet(nodes: Option<usize>) -> Option<Self> {
+        let which = match nodes {
+            Some(0) => return None,
+            Some(nodes) => format!("up to {}", counted(nodes, "node")),
+            None => "all nodes of the pool".to_owned(),
+        };
+        Some(Self {
+            title: format!("this change may replace {which}"),
+            at_most: nodes,
+            doubt: Some("the provider decides whether another kubelet replaces nodes".to_owned()),
+            ..Self::default()
+        })
+    }
 }
 
 /// What a change does to the NodeClaims that were listed.
@@ -246,29 +327,54 @@ fn title(
         (HashChange::To(_) | HashChange::Unknown(_), None) => {
             "this change may replace all nodes of the pool".to_owned()
         }
-        (HashChange::None, _) => "this change replaces the nodes whose labels no longer match".to_owned(),
+        (HashChange::None, None) => "this change replaces the nodes whose labels no longer match".to_owned(),
+        (HashChange::None, Some(nodes)) => {
+            let worst = if nodes == 1 {
+                "the only one".to_owned()
+            } else {
+                format!("all {nodes}")
+            };
+            format!("this change replaces the nodes whose labels no longer match, at worst {worst}")
+        }
     })
 }
 
-pub(super) fn every(nodes: usize) -> String {
-    match nodes {
-        1 => "the pool's only node".to_owned(),
-        nodes => format!("all {nodes} nodes"),
-    }
-}
-
-/// How many places are left for replacements, if the pool has a limit that counts nodes on their way out.
-fn places_left(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Option<u32> {
-    let limit = limits.node_limit(pool, policy)?;
+/// How the node limit restricts replacements. Karpenter itself counts a dynamic pool without the node that goes.
+fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
+    let Some((limit, nodes)) = limits.node_limit(pool, policy).zip(nodes) else {
+        return Room::Any;
+    };
+    let left = limit
+        .nodes
+        .saturating_add(limit.surge(pool))
+        .saturating_sub(nodes);
     let is_static = !pool.replicas.is_absent();
-    let counts_all = is_static || limit.mode == NodeLimitMode::Hard;
-    let most = limit.nodes.saturating_add(limit.surge(pool));
-    let left = counts_all.then_some(most.saturating_sub(nodes?))?;
-    // poolgate deletes one drifted node after the other to make room for its replacement.
-    let makes_room = !is_static
-        && pool.annotated_node_limit().is_some()
-        && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
-    Some(left.max(u32::from(makes_room)))
+    let is_hard = limit.mode == NodeLimitMode::Hard;
+    // Only a pool with a setting for poolgate's gate is known to have it.
+    let is_gated = pool.node_limit_mode().is_some()
+        || pool.annotated_node_limit().is_some()
+        || pool.surge() > 0
+        || AtLimit::annotated(pool).is_some();
+    if is_static {
+        let group = pool.template.node_class_group();
+        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
+        if left == 0 && terminates_first {
+            Room::Any
+        } else {
+            Room::Places(left)
+        }
+    } else if is_hard && is_gated {
+        // poolgate deletes one drifted node after the other to make room for its replacement.
+        let makes_room = pool.annotated_node_limit().is_some()
+            && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
+        Room::Places(left.max(u32::from(makes_room)))
+    } else if nodes > limit.nodes {
+        Room::Exceeded
+    } else if is_hard {
+        Room::IfGated(left)
+    } else {
+        Room::Any
+    }
 }
 
 /// Requires the annotation that acknowledges this change.

@@ -25,6 +25,7 @@ mod node_class;
 mod policy;
 mod poolgate_annotations;
 mod ratchet;
+mod removal;
 mod replicas;
 mod requirements;
 mod reserved_labels;
@@ -45,6 +46,7 @@ pub use drift::Replacement;
 use findings::Findings;
 pub(crate) use limits::Limits;
 pub use limits::room::used_up;
+pub use removal::Removal;
 
 /// Every rule, in the order of the documentation: general rules first, then along the spec.
 pub static CATALOGUE: &[&Rule] = &[
@@ -188,7 +190,7 @@ pub(crate) fn check<'a>(
     findings.into_report()
 }
 
-/// Applies to a scaled pool the rules that compare its replicas with its limit. `old` is the view of the stored pool.
+/// Applies to a scaled pool the rules about its replicas. `old` is the view of the stored pool.
 pub(crate) fn check_scale<'a>(
     pool: &NodePool<'a>,
     old: &NodePool<'a>,
@@ -199,6 +201,7 @@ pub(crate) fn check_scale<'a>(
     if let Some(replicas) = pool.replicas.present() {
         let limits = Limits::parse(pool, Some(old), context.policy);
         replicas::check_limit(pool, replicas, &limits, Some(old), &mut findings);
+        drift::check_scaled(pool, old, &limits, &mut findings);
     }
     findings.into_report()
 }

@@ -290,7 +290,7 @@ fn nodes_in_status(object: &Value) -> Option<u32> {
 /// Why Karpenter launches no nodes for the pool, or no more: sentences.
 fn notes_in_status(object: &Value, pool: &NodePool<'_>) -> Vec<String> {
     let notes = [not_ready(object), above_limit(object, pool)];
-    let used_up = used_up(pool).into_iter();
+    let used_up = used_up(pool, pool).into_iter();
     let used_up = used_up.map(|clause| format!("Limits: {clause}."));
     notes.into_iter().flatten().chain(used_up).collect()
 }

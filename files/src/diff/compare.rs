@@ -9,7 +9,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::NodePool;
 use serde::Serialize;
 
-use super::pool::{Judge, PoolChange, differing};
+use super::pool::{Fate, Judge, PoolChange, differing};
 use super::side::{Key, Placed, Side};
 
 /// The whole difference. As JSON it is for programs: fields may be added, none is removed.
@@ -28,15 +28,22 @@ pub struct Comparison {
     pub nodes_at_stake: Option<usize>,
 }
 
-/// A node class that changes.
+/// A node class that changes, or vanishes while a NodePool of NEW refers to it.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ClassChange {
     #[serde(flatten)]
     pub key: Key,
     pub place: String,
+    #[serde(rename = "change")]
+    pub fate: Fate,
     pub fields: Vec<FieldPath>,
     /// The NodePools that refer to it.
     pub pools: BTreeSet<String>,
+    /// How many nodes these have, if that is known: all of them are at stake.
+    pub nodes_at_stake: Option<usize>,
+    #[serde(skip)]
+    uncounted: Vec<String>,
 }
 
 impl Comparison {
@@ -47,72 +54,130 @@ impl Comparison {
             let listed = old.claims.as_ref()?.get(&pool.key.name);
             Some(listed.map(Vec::as_slice).unwrap_or_default())
         };
-        let compared = both.len();
-        let both = both.into_iter();
-        let changed = both.filter_map(|(before, after)| judge.changed(before, after, claims(before)));
-        let mut pools: Vec<PoolChange> = changed.collect();
-        let unchanged = compared - pools.len();
-        pools.extend(
-            gone.into_iter()
-                .map(|before| judge.vanished(before, claims(before))),
-        );
-        pools.extend(added.into_iter().map(|after| judge.appeared(after)));
+        let mut users = Users::default();
+        let mut unchanged = 0;
+        let mut pools = Vec::new();
+        for (before, after) in both {
+            let change = judge.changed(before, after, claims(before));
+            users.add(after, change.nodes);
+            if change.is_nothing() {
+                unchanged += 1;
+            } else {
+                pools.push((after.path.as_str(), change));
+            }
+        }
+        for before in gone {
+            pools.push((before.path.as_str(), judge.vanished(before, claims(before))));
+        }
+        for after in added {
+            users.add(after, Some(0));
+            pools.push((after.path.as_str(), judge.appeared(after)));
+        }
+        let classes = users.classes(old, new)?;
+        // The nodes of a pool whose class changes are all at stake, whatever else happens to it.
+        let mut stakes: BTreeMap<(&str, &str), Option<usize>> = BTreeMap::new();
+        for (path, change) in &pools {
+            stakes.insert((path, change.key.name.as_str()), change.nodes_at_stake);
+        }
+        for (pool, nodes) in classes.iter().flat_map(|(_, pools)| pools) {
+            stakes.insert((pool.path.as_str(), pool.key.name.as_str()), *nodes);
+        }
+        let nodes_at_stake = stakes.into_values().sum();
+        let mut pools: Vec<PoolChange> = pools.into_iter().map(|(_, change)| change).collect();
         pools.sort_by(|one, other| (&one.key, &one.place).cmp(&(&other.key, &other.place)));
-        let classes = classes(old, new)?;
         Ok(Self {
             api_version: API_VERSION,
             kind: "DiffReport",
-            nodes_at_stake: pools.iter().map(|pool| pool.nodes_at_stake).sum(),
             pools,
-            classes,
+            classes: classes.into_iter().map(|(class, _)| class).collect(),
             unchanged,
+            nodes_at_stake,
         })
+    }
+
+    /// The NodePools of whose nodes at stake nobody knows the number.
+    pub fn uncounted(&self) -> BTreeSet<String> {
+        let pools = self.pools.iter().filter(|pool| pool.nodes_at_stake.is_none());
+        let of_classes = self.classes.iter().flat_map(|class| &class.uncounted);
+        pools
+            .map(|pool| pool.key.to_string())
+            .chain(of_classes.cloned())
+            .collect()
     }
 }
 
-/// The node classes that change, with the NodePools that refer to them.
-fn classes(old: &Side, new: &Side) -> Result<Vec<ClassChange>, Ambiguous> {
-    let mut users: BTreeMap<Key, Vec<&Placed>> = BTreeMap::new();
-    for pool in &new.pools {
+/// NodePools of NEW, each with the nodes that it has in OLD, if that is known.
+type Counted<'a> = Vec<(&'a Placed, Option<usize>)>;
+
+/// The NodePools of NEW by the node class that they refer to.
+#[derive(Debug, Default)]
+struct Users<'a>(BTreeMap<Key, Counted<'a>>);
+
+impl<'a> Users<'a> {
+    fn add(&mut self, pool: &'a Placed, nodes: Option<usize>) {
         let object = Json::from(&pool.object);
         if let Some((group, kind, name)) = NodePool::view(pool.version, &object).template.node_class() {
             let [group, kind, name] = [group, kind, name].map(str::to_owned);
-            users.entry(Key { group, kind, name }).or_default().push(pool);
+            let users = self.0.entry(Key { group, kind, name }).or_default();
+            users.push((pool, nodes));
         }
     }
-    let used = |placed: &&Placed| users.contains_key(&placed.key);
-    let both = pairs(old.others.iter().filter(used), new.others.iter().filter(used))?.both;
-    let common = |one: &str, other: &str| {
+
+    /// The node classes that change or vanish, with the NodePools that refer to them.
+    fn classes(&self, old: &Side, new: &Side) -> Result<Vec<(ClassChange, Counted<'a>)>, Ambiguous> {
+        let used = |placed: &&Placed| self.0.contains_key(&placed.key);
+        let pairs = pairs(old.others.iter().filter(used), new.others.iter().filter(used))?;
+        let paths = |key: &Key| {
+            let both = pairs.both.iter().map(|(_, after)| *after);
+            let all = both
+                .chain(pairs.added.iter().copied())
+                .chain(pairs.gone.iter().copied());
+            all.filter(|class| class.key == *key)
+                .map(|class| &*class.path)
+                .collect::<Vec<_>>()
+        };
+        let spec = FieldPath::of(&["spec"]);
+        let changes = pairs.both.iter().map(|(before, after)| {
+            let fields = differing(&spec, before.object.get("spec"), after.object.get("spec"));
+            (*after, Fate::Changes, fields)
+        });
+        let changes = changes.filter(|(.., fields)| !fields.is_empty());
+        let vanishes = pairs
+            .gone
+            .iter()
+            .map(|before| (*before, Fate::Vanishes, Vec::new()));
+        let mut all = Vec::new();
+        for (class, fate, fields) in changes.chain(vanishes) {
+            let users = self.0.get(&class.key).into_iter().flatten();
+            let users = users.filter(|(pool, _)| is_nearest(&class.path, &pool.path, &paths(&class.key)));
+            let users: Counted<'a> = users.copied().collect();
+            if !users.is_empty() {
+                let uncounted = users.iter().filter(|(_, nodes)| nodes.is_none());
+                let change = ClassChange {
+                    key: class.key.clone(),
+                    place: class.place.clone(),
+                    fate,
+                    fields,
+                    pools: users.iter().map(|(pool, _)| pool.key.name.clone()).collect(),
+                    nodes_at_stake: users.iter().map(|(_, nodes)| *nodes).sum(),
+                    uncounted: uncounted.map(|(pool, _)| pool.key.to_string()).collect(),
+                };
+                all.push((change, users));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Whether the path of a class is the nearest to a pool. Of several with one name, a pool belongs to that one.
+fn is_nearest(class: &str, pool: &str, all: &[&str]) -> bool {
+    let common = |one: &str| {
         one.split('/')
-            .zip(other.split('/'))
+            .zip(pool.split('/'))
             .take_while(|(a, b)| a == b)
             .count()
     };
-    let mut changes = Vec::new();
-    for (before, after) in &both {
-        let fields = differing(
-            &FieldPath::of(&["spec"]),
-            before.object.get("spec"),
-            after.object.get("spec"),
-        );
-        // Of several with one name, a pool belongs to the one that is nearest to it.
-        let is_nearest = |pool: &&&Placed| {
-            let others = both.iter().filter(|(_, other)| other.key == after.key);
-            let nearest = others.map(|(_, other)| common(&other.path, &pool.path)).max();
-            nearest == Some(common(&after.path, &pool.path))
-        };
-        let pools = users.get(&after.key).into_iter().flatten().filter(is_nearest);
-        let pools: BTreeSet<String> = pools.map(|pool| pool.key.name.clone()).collect();
-        if !fields.is_empty() && !pools.is_empty() {
-            changes.push(ClassChange {
-                key: after.key.clone(),
-                place: after.place.clone(),
-                fields,
-                pools,
-            });
-        }
-    }
-    Ok(changes)
+    all.iter().map(|path| common(path)).max() == Some(common(class))
 }
 
 /// The objects of two sides: those on both, and those on one only.

@@ -1,14 +1,17 @@
 //! The hours of a week in which budgets begin or cease to let drifted nodes go.
 
-use std::fmt::Write as _;
-
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan as _};
-use poolgate_core::budget::{Budgets, HOURS, Reason, is_supported};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use poolgate_core::budget::{Budgets, Reason, is_supported};
 use serde::Serialize;
 
 /// The nodes of a pool for which nobody knows how many it has: a percentage allows one of them.
 const ASSUMED_NODES: u32 = 100;
+
+/// The most ranges of a day that are spelt out.
+const SPELT_OUT: usize = 4;
+
+const MINUTES_A_DAY: usize = 24 * 60;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
@@ -26,18 +29,30 @@ impl ChangedHours {
             return Self::default();
         };
         let nodes = nodes.filter(|nodes| *nodes > 0).unwrap_or(ASSUMED_NODES);
-        let open = |budgets: &Budgets| -> Vec<bool> {
-            let week = budgets.week(&[Reason::Drifted], nodes, monday);
-            let hours = week.iter().flatten();
-            hours.map(|hour| hour.highest.nodes() != Some(0)).collect()
-        };
+        let open = |budgets: &Budgets| open_minutes(budgets, nodes, monday);
         let changed: Vec<(bool, bool)> = open(before).into_iter().zip(open(after)).collect();
-        let these = |wanted| -> Vec<bool> { changed.iter().map(|hour| *hour == wanted).collect() };
+        let these = |wanted| -> Vec<bool> { changed.iter().map(|minute| *minute == wanted).collect() };
         Self {
             opens: described(&these((false, true))),
             closes: described(&these((true, false))),
         }
     }
+}
+
+/// For each minute of the week from an instant on, whether drifted nodes may go.
+fn open_minutes(budgets: &Budgets, nodes: u32, from: Timestamp) -> Vec<bool> {
+    let count = DAYS.len() * MINUTES_A_DAY;
+    let until = from
+        .checked_add(SignedDuration::from_hours(7 * 24))
+        .unwrap_or(from);
+    let minute = |at: &Timestamp| usize::try_from(at.duration_since(from).as_secs() / 60).unwrap_or(count);
+    let steps = budgets.steps(Reason::Drifted, nodes, from, until);
+    let ends = steps.iter().skip(1).map(|(at, _)| minute(at)).chain([count]);
+    let mut minutes = Vec::with_capacity(count);
+    for ((_, allowance), end) in steps.iter().zip(ends) {
+        minutes.resize(end.max(minutes.len()), allowance.nodes() != Some(0));
+    }
+    minutes
 }
 
 /// The beginning of the week of an instant.
@@ -47,14 +62,14 @@ fn monday(at: Timestamp) -> Option<Timestamp> {
     Some(day.checked_sub(since.days()).ok()?.timestamp())
 }
 
-/// The hours in words: days with the same hours together.
-fn described(hours: &[bool]) -> Vec<String> {
-    if hours.len() == HOURS && hours.iter().all(|hour| *hour) {
+/// The minutes of a week in words: days with the same hours together.
+fn described(minutes: &[bool]) -> Vec<String> {
+    if minutes.iter().all(|minute| *minute) {
         return vec!["at all hours".to_owned()];
     }
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (day, hours) in DAYS.iter().zip(hours.chunks(24)) {
-        let ranges = ranges(hours);
+    for (day, minutes) in DAYS.iter().zip(minutes.chunks(MINUTES_A_DAY)) {
+        let ranges = ranges(minutes);
         if ranges.is_empty() {
             continue;
         }
@@ -70,22 +85,27 @@ fn described(hours: &[bool]) -> Vec<String> {
     groups.into_iter().map(words).collect()
 }
 
-/// The hours of a day: `09:00-12:00 13:00-17:00`.
-fn ranges(hours: &[bool]) -> String {
-    let mut text = String::new();
+/// The hours of a day: `09:00-12:00 13:30-17:00`.
+fn ranges(minutes: &[bool]) -> String {
+    let mut ranges = Vec::new();
     let mut start = None;
-    for (hour, is_in) in hours.iter().copied().chain([false]).enumerate() {
+    let clock = |minute: usize| format!("{:02}:{:02}", minute / 60, minute % 60);
+    for (minute, is_in) in minutes.iter().copied().chain([false]).enumerate() {
         match (start, is_in) {
-            (None, true) => start = Some(hour),
+            (None, true) => start = Some(minute),
             (Some(from), false) => {
-                let space = if text.is_empty() { "" } else { " " };
-                let _ = write!(text, "{space}{from:02}:00-{hour:02}:00");
+                ranges.push(format!("{}-{}", clock(from), clock(minute)));
                 start = None;
             }
             _ => {}
         }
     }
-    text
+    let more = ranges.len().saturating_sub(SPELT_OUT);
+    ranges.truncate(SPELT_OUT);
+    if more > 0 {
+        ranges.push(format!("and {more} more times"));
+    }
+    ranges.join(" ")
 }
 
 #[cfg(test)]
@@ -119,6 +139,18 @@ mod tests {
         assert_eq!(changed(&office, &always).opens, weekdays);
         assert_eq!(changed(&always, &frozen).closes, ["at all hours"]);
         assert_eq!(changed(&always, &night).closes, ["daily 00:00-02:00 22:00-24:00"]);
+        let odd = json!([{"nodes": "10%"}, {"nodes": "0", "schedule": "30 9 * * *", "duration": "7h45m"}]);
+        assert_eq!(changed(&always, &odd).closes, ["daily 09:30-17:15"]);
+        let short = json!([{"nodes": "10%"}, {"nodes": "0", "schedule": "30 9 * * *", "duration": "1h"}]);
+        assert_eq!(changed(&always, &short).closes, ["daily 09:30-10:30"]);
+        let almost =
+            json!([{"nodes": "10%"}, {"nodes": "0", "schedule": "55 9 * * *", "duration": "23h50m"}]);
+        assert_eq!(changed(&frozen, &almost).opens, ["daily 09:45-09:55"]);
+        let often = json!([{"nodes": "0", "schedule": "*/10 * * * *", "duration": "5m"}]);
+        assert_eq!(
+            changed(&always, &often).closes,
+            ["daily 00:00-00:05 00:10-00:15 00:20-00:25 00:30-00:35 and 140 more times"]
+        );
         let both = changed(&office, &night);
         assert_eq!((both.opens.as_slice(), both.closes.len()), (&weekdays[..], 1));
     }

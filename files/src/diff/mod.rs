@@ -191,12 +191,7 @@ fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {
             Some(nodes) => nodes > most,
             None => bail!(
                 "--max-drift: the number of nodes of {} is unknown. Add --nodes or --cluster",
-                all.pools
-                    .iter()
-                    .filter(|pool| pool.nodes_at_stake.is_none())
-                    .map(|pool| pool.key.to_string())
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                all.uncounted().into_iter().collect::<Vec<_>>().join(", ")
             ),
         },
     };

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use poolgate_core::budget::Budgets;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
-use poolgate_core::drift::DriftClaim;
+use poolgate_core::drift::{DriftClaim, converted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, schema_defaults,
+    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored, schema_defaults,
 };
-use poolgate_core::review::{Request, Subject, replacement, review};
-use poolgate_core::rules::Replacement;
+use poolgate_core::review::{Request, Subject, removal, replacement, review};
+use poolgate_core::rules::{Removal, Replacement};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -44,6 +44,8 @@ pub struct PoolChange {
     pub nodes_at_stake: Option<usize>,
     /// Which nodes are replaced.
     pub drift: Option<Replacement>,
+    /// Which nodes are deleted without a replacement.
+    pub removed: Option<Removal>,
     /// What the API server rejects in an update, though a new object may have it.
     #[serde(serialize_with = "findings")]
     pub immutable: Vec<Diagnostic>,
@@ -77,10 +79,23 @@ impl PoolChange {
         !(self.new.is_empty() && self.immutable.is_empty()) || is_unacknowledged
     }
 
-    fn is_nothing(&self) -> bool {
+    /// How many nodes are replaced or deleted at most, if that is known.
+    fn stake(&self) -> Option<usize> {
+        if !self.immutable.is_empty() {
+            return self.nodes;
+        }
+        let replaced = self.drift.as_ref().map_or(Some(0), |drift| drift.at_most);
+        let deleted = self.removed.as_ref().map_or(Some(0), |removed| removed.at_most);
+        let most = replaced?.saturating_add(deleted?);
+        Some(self.nodes.map_or(most, |nodes| most.min(nodes)))
+    }
+
+    /// Whether nothing happens to it.
+    pub fn is_nothing(&self) -> bool {
         let lists = [&self.immutable, &self.new, &self.gone];
         self.fate == Fate::Changes
             && self.drift.is_none()
+            && self.removed.is_none()
             && self.fields.is_empty()
             && self.hours == ChangedHours::default()
             && lists.iter().all(|list| list.is_empty())
@@ -90,10 +105,7 @@ impl PoolChange {
 impl Judge {
     /// A NodePool that only OLD has, with this many NodeClaims, if they were listed.
     pub fn vanished(&self, before: &Placed, claims: Option<&[DriftClaim]>) -> PoolChange {
-        let object = Json::from(&before.object);
-        let reported = NodePool::view(before.version, &object).reported_nodes();
-        let counted = claims.map(<[_]>::len).or_else(|| self.nodes_of(before));
-        let nodes = counted.or(reported);
+        let nodes = claims.map(<[_]>::len).or_else(|| self.nodes_of(before));
         PoolChange {
             nodes,
             nodes_at_stake: nodes,
@@ -111,35 +123,16 @@ impl Judge {
         }
     }
 
-    /// A NodePool of both sides; `None` if nothing happens to it.
-    pub fn changed(
-        &self,
-        before: &Placed,
-        after: &Placed,
-        claims: Option<&[DriftClaim]>,
-    ) -> Option<PoolChange> {
-        let change = self.change(before, after, claims);
-        (!change.is_nothing()).then_some(change)
-    }
-
-    fn change(&self, before: &Placed, after: &Placed, claims: Option<&[DriftClaim]>) -> PoolChange {
-        let (mut stored, wanted) = (self.completed(before), self.completed(after));
-        if let (Some(nodes), Some(object)) = (self.nodes_of(before), stored.as_object_mut()) {
-            let status = object.entry("status").or_insert_with(|| json!({}));
-            if let Some(status) = status.as_object_mut() {
-                status.insert("nodes".to_owned(), nodes.into());
-            }
-        }
-        let fields = differing(&FieldPath::of(&["spec"]), stored.get("spec"), wanted.get("spec"));
-        let (stored, wanted) = (Json::from(&stored), Json::from(&wanted));
-        let (old, new) = (
-            NodePool::view(before.version, &stored),
-            NodePool::view(after.version, &wanted),
-        );
-        let nodes = claims.map(<[_]>::len).or_else(|| old.reported_nodes());
-        let known = self.findings(before, &stored, None, None);
+    /// A NodePool of both sides.
+    pub fn changed(&self, before: &Placed, after: &Placed, claims: Option<&[DriftClaim]>) -> PoolChange {
+        let policy = &self.policies.for_folder(&after.folder).policy;
+        let (completed, wanted) = (self.completed(before), self.completed(after));
+        let (with_status, wanted) = (self.with_nodes(before, completed), Json::from(&wanted));
+        let old = Json::from(&with_status);
+        let known = self.findings(before, &old, None, None);
         let created = self.findings(after, &wanted, None, None);
-        let updated = self.findings(after, &wanted, Some(&stored), claims);
+        let updated = self.findings(after, &wanted, Some(&old), claims);
+        let nodes = claims.map(<[_]>::len).or_else(|| self.nodes_of(before));
         let mut change = PoolChange {
             nodes,
             gone: without(&known, &created),
@@ -154,20 +147,28 @@ impl Judge {
                 _ => change.new.push(finding),
             }
         }
+        let (stored, wanted) = (self.with_nodes(before, self.stored(before)), self.stored(after));
+        let mut fields = changed_fields((before, &stored), (after, &wanted));
+        let (stored, wanted) = (Json::from(&stored), Json::from(&wanted));
+        let (old, new) = (
+            NodePool::view(before.version, &stored),
+            NodePool::view(after.version, &wanted),
+        );
         if change.immutable.is_empty() {
-            let policy = &self.policies.for_folder(&after.folder).policy;
-            change.drift = replacement(&old, &new, claims, policy, self.at)
-                .or_else(|| unknown(before, after, &fields, nodes));
+            change.drift = if self.hashes_v1(before) && self.hashes_v1(after) {
+                replacement(&old, &new, claims, policy, self.at)
+            } else {
+                unknown(&fields, nodes)
+            };
+            change.removed = removal(&old, &new, nodes, policy);
         }
-        change.nodes_at_stake = match &change.drift {
-            _ if !change.immutable.is_empty() => nodes,
-            Some(drift) => drift.at_most,
-            None => Some(0),
-        };
-        let of_drift = change.drift.as_ref().map(|drift| &*drift.fields);
-        let of_drift = of_drift.unwrap_or_default();
-        let fields = fields.into_iter();
-        change.fields = fields.filter(|field| !of_drift.contains(field)).collect();
+        change.nodes_at_stake = change.stake();
+        let of_drift = change.drift.iter().flat_map(|drift| &drift.fields);
+        let causes: Vec<&FieldPath> = of_drift
+            .chain(change.removed.iter().map(|removed| &removed.field))
+            .collect();
+        fields.retain(|field| !causes.iter().any(|cause| is_within(field, cause)));
+        change.fields = fields;
         if let (Ok(before), Ok(after)) = (Budgets::parse(&old), Budgets::parse(&new)) {
             let nodes = nodes.and_then(|nodes| u32::try_from(nodes).ok());
             change.hours = ChangedHours::between(&before, &after, nodes, self.at);
@@ -175,11 +176,33 @@ impl Judge {
         change
     }
 
-    /// The number of nodes that the user gives.
-    fn nodes_of(&self, pool: &Placed) -> Option<usize> {
+    /// How many nodes a pool has, if that is known: the number that the user gives, that of its status, or its replicas.
+    pub fn nodes_of(&self, pool: &Placed) -> Option<usize> {
         let named = self.nodes.get(&Some(pool.key.name.clone()));
-        let nodes = named.or_else(|| self.nodes.get(&None))?;
-        usize::try_from(*nodes).ok()
+        if let Some(nodes) = named.or_else(|| self.nodes.get(&None)) {
+            return usize::try_from(*nodes).ok();
+        }
+        let object = Json::from(&pool.object);
+        let view = NodePool::view(pool.version, &object);
+        let replicas = || usize::try_from(view.replicas.present()?).ok();
+        view.reported_nodes().or_else(replicas)
+    }
+
+    /// A pool whose status has as many nodes as are known.
+    fn with_nodes(&self, placed: &Placed, mut pool: Value) -> Value {
+        if let (Some(nodes), Some(object)) = (self.nodes_of(placed), pool.as_object_mut()) {
+            let status = object.entry("status").or_insert_with(|| json!({}));
+            if let Some(status) = status.as_object_mut() {
+                status.insert("nodes".to_owned(), nodes.into());
+            }
+        }
+        pool
+    }
+
+    /// Whether Karpenter hashes the template as in v1.
+    fn hashes_v1(&self, placed: &Placed) -> bool {
+        let release = self.karpenter(placed).release();
+        placed.version == ApiVersion::V1 || release.has(KarpenterVersion::V1_STORED)
     }
 
     /// The Karpenter that an object is read by.
@@ -198,6 +221,11 @@ impl Judge {
 
     fn completed(&self, placed: &Placed) -> Value {
         schema_defaults(&placed.object, placed.version, self.karpenter(placed).release())
+    }
+
+    /// As the API server stores it.
+    fn stored(&self, placed: &Placed) -> Value {
+        as_stored(&placed.object, placed.version, self.karpenter(placed).release())
     }
 
     fn findings(
@@ -231,6 +259,7 @@ impl PoolChange {
             nodes: None,
             nodes_at_stake: Some(0),
             drift: None,
+            removed: None,
             immutable: Vec::new(),
             hours: ChangedHours::default(),
             fields: Vec::new(),
@@ -240,28 +269,38 @@ impl PoolChange {
     }
 }
 
-/// The drift of a pool in v1beta1, which is not computed.
-fn unknown(
-    before: &Placed,
-    after: &Placed,
-    fields: &[FieldPath],
-    nodes: Option<usize>,
-) -> Option<Replacement> {
-    if before.version == ApiVersion::V1 && after.version == ApiVersion::V1 {
-        return None;
-    }
-    let template = FieldPath::of(&["spec", "template"]);
-    let fields = fields
-        .iter()
-        .filter(|field| field.segments().starts_with(template.segments()));
-    let fields: Vec<FieldPath> = fields.cloned().collect();
-    (!fields.is_empty()).then(|| Replacement {
+/// The drift of a pool before Karpenter 1.0, which is not computed. An expiry there is not hashed, but nodes that are older go.
+fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<Replacement> {
+    let causes = [
+        FieldPath::of(&["spec", "template"]),
+        FieldPath::of(&["spec", "disruption", "expireAfter"]),
+    ];
+    let is_cause = |field: &&FieldPath| causes.iter().any(|cause| is_within(field, cause));
+    let fields: Vec<FieldPath> = fields.iter().filter(is_cause).cloned().collect();
+    (!fields.is_empty() && nodes != Some(0)).then(|| Replacement {
         title: "this change may replace all nodes of the pool".to_owned(),
         at_most: nodes,
         fields,
-        doubt: Some("drift is computed for karpenter.sh/v1 only".to_owned()),
+        doubt: Some("drift is computed for Karpenter 1.0 and newer only".to_owned()),
         ..Replacement::default()
     })
+}
+
+/// Whether one of two paths is that of the other, or leads to it.
+fn is_within(one: &FieldPath, other: &FieldPath) -> bool {
+    let (one, other) = (one.segments(), other.segments());
+    one.starts_with(other) || other.starts_with(one)
+}
+
+/// The paths of the spec at which two stored pools differ; those of v1 if they are of different versions.
+fn changed_fields((before, old): (&Placed, &Value), (after, new): (&Placed, &Value)) -> Vec<FieldPath> {
+    let spec = FieldPath::of(&["spec"]);
+    let differing = |old: &Value, new: &Value| differing(&spec, old.get("spec"), new.get("spec"));
+    match (before.version, after.version) {
+        (ApiVersion::V1Beta1, ApiVersion::V1) => differing(&converted(old, new), new),
+        (ApiVersion::V1, ApiVersion::V1Beta1) => differing(old, &converted(new, old)),
+        _ => differing(old, new),
+    }
 }
 
 /// The paths at which two values differ: those of maps key by key, lists as a whole.

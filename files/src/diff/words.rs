@@ -7,7 +7,7 @@ use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
 use poolgate_core::diagnostic::{FieldPath, counted};
 use poolgate_core::rules::Replacement;
 
-use super::compare::Comparison;
+use super::compare::{ClassChange, Comparison};
 use super::pool::{Fate, PoolChange};
 use crate::terminal;
 
@@ -72,18 +72,29 @@ fn sections(all: &Comparison) -> Vec<Section> {
             lines: lines(change),
         }
     });
-    let classes = all.classes.iter().map(|class| {
-        let pools: Vec<String> = class.pools.iter().map(|pool| terminal::name(pool)).collect();
-        Section {
-            heading: format!("{} changes ({})", class.key, class.place),
-            lines: vec![format!(
-                "nodes of {} may drift (the provider decides): {} changed",
-                some_of(&pools),
-                joined(&class.fields)
-            )],
-        }
-    });
-    pools.chain(classes).collect()
+    pools.chain(all.classes.iter().map(of_class)).collect()
+}
+
+fn of_class(class: &ClassChange) -> Section {
+    let pools: Vec<String> = class.pools.iter().map(|pool| terminal::name(pool)).collect();
+    let (verb, line) = if class.fate == Fate::Vanishes {
+        let line = format!(
+            "if your tool prunes, no node of {} is launched any more, not even a replacement: NEW still refers to this class",
+            some_of(&pools)
+        );
+        ("vanishes", line)
+    } else {
+        let line = format!(
+            "nodes of {} may drift (the provider decides): {} changed",
+            some_of(&pools),
+            joined(&class.fields)
+        );
+        ("changes", line)
+    };
+    Section {
+        heading: format!("{} {verb} ({})", class.key, class.place),
+        lines: vec![line],
+    }
 }
 
 fn lines(change: &PoolChange) -> Vec<String> {
@@ -104,6 +115,12 @@ fn lines(change: &PoolChange) -> Vec<String> {
     }
     if let Some(drift) = &change.drift {
         lines.extend(of_drift(drift));
+    }
+    if let Some(removed) = &change.removed {
+        lines.push(format!(
+            "{}: {} changed; {}",
+            removed.title, removed.field, removed.how
+        ));
     }
     let immutable = change.immutable.iter();
     lines.extend(immutable.map(|finding| {
@@ -127,8 +144,7 @@ fn lines(change: &PoolChange) -> Vec<String> {
 
 fn of_drift(drift: &Replacement) -> impl Iterator<Item = String> {
     let changed = format!("{}: {} changed", drift.title, joined(&drift.fields));
-    let pace = drift.pace.and_then(|pace| pace.whenever().clause());
-    let clauses = drift.doubt.iter().chain(&pace).chain(&drift.remarks);
+    let clauses = drift.doubt.iter().chain(&drift.pace).chain(&drift.remarks);
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
     let claims =
         (!drift.node_claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.node_claims)));

@@ -17,6 +17,8 @@ pub struct Finding {
     pub severity: Severity,
     /// Whether Karpenter rejects the object for it, whatever its severity is.
     pub is_rejected: bool,
+    /// Whether the API server may have stored the object with it.
+    pub is_storable: bool,
     /// The object that it is about; `None` for a document that cannot be read.
     pub object: Option<Object>,
     /// The file that the object was rendered from, if the renderer says so.
@@ -125,6 +127,7 @@ impl Finding {
             rule,
             severity,
             is_rejected: false,
+            is_storable: true,
             object: None,
             source: None,
             field: None,

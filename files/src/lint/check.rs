@@ -9,7 +9,7 @@ use poolgate_core::review::{Request, Subject, review};
 use poolgate_core::rules::across::apply_policy;
 
 use super::diagnosed::{
-    as_written, change, is_about_the_whole, is_rejected, problem_rule, problem_title, suggestion,
+    as_written, change, is_about_the_whole, is_rejected, is_storable, problem_rule, problem_title, suggestion,
 };
 use super::fixes::{Reviewed, Tried};
 use super::misnamed::CheckedPools;
@@ -444,6 +444,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             rule: diagnostic.rule.as_str(),
             severity: diagnostic.severity,
             is_rejected: is_rejected(diagnostic),
+            is_storable: is_storable(diagnostic),
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
             place: self.located(span),

@@ -1,6 +1,8 @@
 //! The diagnostics of a review and the problems of a text, as findings of a file: rules, words and fixes.
 
-use poolgate_core::diagnostic::{Diagnostic, Edit, ErrorType, FieldPath, Segment, Severity, Suggestion};
+use poolgate_core::diagnostic::{
+    Diagnostic, Edit, ErrorType, FieldPath, Origin, Segment, Severity, Suggestion,
+};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, ManifestProblem, ProblemKind};
 use serde_json::Value;
@@ -45,6 +47,11 @@ pub fn change(
 /// Whether Karpenter rejects the object for it: also if a policy has lowered the error.
 pub fn is_rejected(diagnostic: &Diagnostic) -> bool {
     diagnostic.origin.is_karpenters() && diagnostic.severity.max(diagnostic.own_severity) == Severity::Error
+}
+
+/// Whether the API server may have stored the object with the mistake: an unknown field is dropped then.
+pub fn is_storable(diagnostic: &Diagnostic) -> bool {
+    diagnostic.origin != Origin::Schema || diagnostic.error_type == ErrorType::Unknown
 }
 
 /// The text of a number or boolean as it is in the file; `None` if a tag or an anchor is before it.

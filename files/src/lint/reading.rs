@@ -96,17 +96,23 @@ impl Reader<'_> {
         let mut fixed: Option<Reading> = None;
         for _ in 0..MAX_ROUNDS {
             let last = fixed.as_ref().unwrap_or(first);
-            let mut edits: Vec<&TextEdit> = last.findings.iter().filter_map(Finding::edit).collect();
-            edits.sort_by_key(|edit| edit.place.span);
-            edits.dedup_by(|next, edit| next.place.span.start() < edit.place.span.end());
+            let findings = last.findings.iter();
+            let mut edits: Vec<(&TextEdit, bool)> = findings
+                .filter_map(|finding| Some((finding.edit()?, finding.is_storable)))
+                .collect();
+            edits.sort_by_key(|(edit, _)| edit.place.span);
+            edits.dedup_by(|(next, _), (edit, _)| next.place.span.start() < edit.place.span.end());
             if edits.is_empty() {
                 break;
             }
             let text = edit::apply(
                 &last.text,
-                edits.iter().map(|edit| (edit.place.span, &*edit.text)),
+                edits.iter().map(|(edit, _)| (edit.place.span, &*edit.text)),
             );
-            let replacing = edits.iter().filter(|edit| Template::is_hashed(&edit.field));
+            // Of a value that was never stored, no node was made.
+            let replacing = edits
+                .iter()
+                .filter(|(edit, is_storable)| *is_storable && Template::is_hashed(&edit.field));
             let counts = [(Count::Fixed, edits.len()), (Count::Replacing, replacing.count())];
             let mut next = self.checked(input, text);
             for (what, count) in counts {

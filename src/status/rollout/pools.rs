@@ -171,7 +171,11 @@ impl Rollouts {
             let progress = followed.rollout.get_or_insert_with(begin).progress(&look);
             pools.push(PoolProgress {
                 node_pool: name.clone(),
-                pace: pace.and_then(|pace| pace.clause()),
+                pace: pace.and_then(|pace| {
+                    let clauses: Vec<String> =
+                        [pace.clause(), pace.if_gated()].into_iter().flatten().collect();
+                    (!clauses.is_empty()).then(|| clauses.join("; "))
+                }),
                 opens: pace.and_then(|pace| match pace.start {
                     Start::At(at) => Some(at),
                     _ => None,

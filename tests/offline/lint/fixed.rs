@@ -78,18 +78,31 @@ fn certain_fixes_are_written_and_all_else_stays() {
 
 #[test]
 fn fixes_of_the_template_say_that_they_replace_nodes() {
-    let template = SOUND.replace(
-        "  template:\n",
-        "  template:\n    metadata: {labels: {a: true, b: 1}}\n",
-    );
+    let template = SOUND.replace("  template:\n", "  template:\n    metadata: {label: {a: b}}\n");
     let directory = directory(&[("a.yaml", &template)]);
-    let cost = "2 changes in spec.template. Karpenter then replaces all nodes of the pool";
+    let cost = "1 change in spec.template. Karpenter then replaces all nodes of the pool";
     for how in [&["--fix", "--diff", "a.yaml"][..], &["--fix", "a.yaml"]] {
         let outcome = lint_in(directory.path(), how, "");
         assert!(outcome.stderr.contains(cost), "{outcome:?}");
     }
     let again = lint_in(directory.path(), &["--fix", "a.yaml"], "");
     assert!(!again.stderr.contains("replace"), "{again:?}");
+}
+
+#[test]
+fn a_fix_of_a_value_that_cannot_be_stored_replaces_nothing() {
+    for (from, to) in [
+        (
+            "  template:\n",
+            "  template:\n    metadata: {labels: {a: true}}\n",
+        ),
+        ("    spec:\n", "    spec:\n      expireAfter: 30d\n"),
+    ] {
+        let directory = directory(&[("a.yaml", &SOUND.replace(from, to))]);
+        let outcome = lint_in(directory.path(), &["--fix", "a.yaml"], "");
+        assert!(outcome.stderr.contains("; 1 place fixed"), "{outcome:?}");
+        assert!(!outcome.stderr.contains("replaces"), "{outcome:?}");
+    }
 }
 
 #[test]

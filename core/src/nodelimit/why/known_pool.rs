@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::details::PoolDetails;
 use crate::api::{AtLimit, NodeLimitMode};
-use crate::drift::Pace;
+use crate::drift::{Pace, Room};
 use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
 
 /// A pool, as far as it is known: numbers are `None` if something that they are made of could not be read.
@@ -63,17 +63,40 @@ impl<'s> KnownPool<'s> {
     /// How fast its drifted nodes are replaced; `None` if that is not known.
     pub fn pace(&self, now: Timestamp) -> Option<Pace> {
         let nodes = self.claims.as_ref()?.len();
-        let limit = self
-            .pool
-            .limit
-            .filter(|_| self.pool.is_hard() || self.pool.is_static);
-        let places = limit.map(|limit| {
-            let most = limit.nodes.saturating_add(self.pool.surge) as usize;
-            most.saturating_sub(nodes).max(usize::from(self.gives_place()))
-        });
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let budgets = self.pool.budgets.as_ref().ok()?;
-        Some(Pace::of(budgets, Some(number(nodes)), places.map(number), now))
+        let count = u32::try_from(nodes).unwrap_or(u32::MAX);
+        let empty_nodes_go =
+            !self.pool.is_static && self.details.consolidate_after.as_deref() != Some("Never");
+        Some(Pace::of(
+            budgets,
+            Some(count),
+            self.room(count),
+            empty_nodes_go,
+            now,
+        ))
+    }
+
+    /// How its limit restricts replacements. A ledger shows that poolgate's gate runs, or did.
+    fn room(&self, nodes: u32) -> Room {
+        let Some(limit) = self.pool.limit else {
+            return Room::Any;
+        };
+        let places = limit.nodes.saturating_add(self.pool.surge).saturating_sub(nodes);
+        let has_ledger = || {
+            self.ledger
+                .as_ref()
+                .is_some_and(|ledger| ledger.identity.is_some())
+        };
+        let is_gated = self.pool.mode_is_written || self.pool.leaves_limit_to_poolgate || has_ledger();
+        if self.pool.is_static || self.pool.is_hard() && is_gated {
+            Room::Places(places.max(u32::from(self.gives_place())))
+        } else if nodes > limit.nodes {
+            Room::Exceeded
+        } else if self.pool.is_hard() {
+            Room::IfGated(places)
+        } else {
+            Room::Any
+        }
     }
 
     /// Whether poolgate deletes one drifted node after the other at the limit, to make room for its replacement.

@@ -136,12 +136,12 @@ fn too_large(
     found
 }
 
-/// Why Karpenter launches no node for a stored pool, or few, because of limits that do not count nodes: a clause each. A pool
-/// may be at its limit by design.
-pub fn used_up(pool: &NodePool<'_>) -> Vec<String> {
+/// Why Karpenter launches no node for a pool, or few, because of limits that do not count nodes, by the status of the stored
+/// one: a clause each. A pool may be at its limit by design.
+pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
     let limits = pool.limits.present().into_iter().flatten();
     let clauses = limits.filter_map(|(resource, limit)| {
-        let used = pool.used(resource).filter(|_| resource != NODES)?;
+        let used = stored.used(resource).filter(|_| resource != NODES)?;
         let (most, now) = (NodePool::limit_value(limit)?, NodePool::limit_value(used)?);
         let shown = |value: &Json<'_>| {
             let shown = ErrorType::note(value);
@@ -354,7 +354,9 @@ mod tests {
             );
             pool["spec"]["limits"] = limits;
             pool["status"] = json!({"resources": used});
-            super::used_up(&NodePool::view(ApiVersion::V1, &Json::from(&pool)))
+            let pool = Json::from(&pool);
+            let pool = NodePool::view(ApiVersion::V1, &pool);
+            super::used_up(&pool, &pool)
         };
         let [none, added] = [
             "no node is launched, not even a replacement",
