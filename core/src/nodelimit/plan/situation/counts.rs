@@ -158,18 +158,18 @@ impl Situation<'_> {
 
     /// The value to write into `spec.limits.nodes` of a pool that leaves it to poolgate; `None` if it is there already.
     ///
-    /// Karpenter drops a node from its own count as soon as it is being deleted or disrupted. A Hard limit counts it
-    /// until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and each
-    /// error slows down its one provisioner for every pool. If the limit is lower by the number of nodes that are
-    /// going, Karpenter does not request one. A node whose replacement was denied is not going: Karpenter counts it, and
-    /// tries again.
+    /// Karpenter drops a node from its own count when it is deleted, or when its replacement has been created. A Hard limit
+    /// counts it until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and
+    /// each error slows down its one provisioner for every pool. If the limit is lower by the number of these nodes, Karpenter
+    /// does not request one.
+    ///
+    /// A taint alone does not count: Karpenter sets it before it requests the replacement, and takes it off again if that is
+    /// denied. A number that followed it would be too low for the next try, and a repair that is not tried is never stuck.
     pub fn spec_limit(&self) -> Option<u32> {
         let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
         let is_going = |claim: &&&ClaimState<'_>| {
-            // A denial may have been for a pod while the replacement was created.
-            let was_denied = self.is_denied(claim) || claim.is_held_while_disrupted();
-            let stays = was_denied && !self.may_have_replacement(claim);
-            claim.is_going() && !stays || self.is_listed_as_drifted(claim)
+            let is_replaced = claim.is_being_disrupted() && self.may_have_replacement(claim);
+            claim.deleted.is_some() || is_replaced || self.is_listed_as_drifted(claim)
         };
         let going = match limit.mode {
             NodeLimitMode::Hard => number(self.claims.iter().filter(is_going).count()),

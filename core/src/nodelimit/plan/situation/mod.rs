@@ -124,10 +124,11 @@ impl<'p> Situation<'p> {
         self.denied.contains_key(&*claim.uid)
     }
 
-    /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement.
+    /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement. False while that
+    /// condition is missing: Karpenter writes it between the taint and the replacement.
     pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
-        let since = claim.disrupted_since();
-        self.claims.iter().any(|other| Some(other.created) >= since)
+        let is_newer = |since| self.claims.iter().any(|other| other.created >= since);
+        claim.disrupted_since().is_some_and(is_newer)
     }
 
     /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.

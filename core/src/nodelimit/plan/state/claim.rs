@@ -87,17 +87,6 @@ impl ClaimState<'_> {
         }
     }
 
-    /// Whether poolgate holds the node after a denial, and Karpenter has yet to see that.
-    pub(crate) fn is_held_while_disrupted(&self) -> bool {
-        let held_for = self.marks().held_for();
-        let is_held = if self.is_to_be_repaired() {
-            held_for.repair
-        } else {
-            held_for.node_limit
-        };
-        is_held && self.deleted.is_none()
-    }
-
     /// Since when Karpenter wants to disrupt the node.
     pub(crate) fn disrupted_since(&self) -> Option<Timestamp> {
         self.conditions.disruption.map(|disruption| disruption.since)

@@ -1,5 +1,8 @@
 //! The numbers of a plan, and the value of `spec.limits.nodes` for a pool that leaves it to poolgate.
 
+use std::sync::Arc;
+
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -116,12 +119,20 @@ fn written(world: &World) -> Option<u32> {
     world.plan().spec_limit
 }
 
+/// A claim that was created at noon.
+fn newer() -> Machine {
+    let mut machine = Machine::unlaunched(9);
+    machine.claim.created = noon();
+    machine
+}
+
 #[test]
 fn nodes_that_are_going_are_taken_off_a_hard_limit_and_no_other() {
     let full = |mode: &str| {
-        let mut world = left(5, mode, &json!("5")).with_full_nodes(5);
+        let mut world = left(5, mode, &json!("5")).with_full_nodes(4);
         world.claims[0] = world.claims[0].clone().deleted();
         world.claims[1] = world.claims[1].clone().disrupted(noon());
+        world.claims.push(newer());
         world
     };
     assert_eq!(written(&full("Hard")), Some(3));
@@ -135,23 +146,41 @@ fn nodes_that_are_going_are_taken_off_a_hard_limit_and_no_other() {
 }
 
 #[test]
-fn a_node_whose_replacement_was_denied_is_not_going() {
-    let mut world = left(5, "Hard", &json!("5")).with_full_nodes(5);
-    world.claims[1] = world.claims[1].clone().disrupted(noon());
-    assert_eq!(written(&world), Some(4));
-    world.denied(noon());
-    assert_eq!(written(&world), None, "Karpenter still counts it");
-    world.step(noon());
-    assert_eq!(written(&world), None, "while it is held, too");
+fn a_node_without_a_replacement_is_not_going_whatever_karpenter_tries() {
+    for (mode, is_repair) in [("Hard", true), ("Hard", false), ("Soft", true), ("Soft", false)] {
+        let mut world = left(5, mode, &json!("5")).with_full_nodes(5);
+        let mut writes = Vec::new();
+        let mut look = |world: &mut World, at| writes.extend(world.step(at).spec_limit);
+        for second in (0..3_600).step_by(4) {
+            let at = |more: i64| noon() + SignedDuration::from_secs(second + more);
+            for index in [0, 1] {
+                world.claims[index] = world.claims[index].clone().tainted();
+            }
+            look(&mut world, at(0));
+            for index in [0, 1] {
+                let since = at(0);
+                world.claims[index].claim.conditions.disruption = Some(Disruption { since, is_repair });
+            }
+            look(&mut world, at(0));
+            world.denied(at(1));
+            look(&mut world, at(1));
+            for index in [0, 1] {
+                world.claims[index].claim.conditions.disruption = None;
+                look(&mut world, at(2));
+                world.claims[index].node.as_mut().unwrap().taints = Arc::default();
+                look(&mut world, at(2));
+            }
+        }
+        assert_eq!(writes, [0_u32; 0], "{mode}, repair: {is_repair}");
+    }
 }
 
 #[test]
 fn a_node_whose_replacement_exists_is_going_whatever_else_is_denied() {
     let mut world = left(5, "Hard", &json!("5")).with_full_nodes(4);
     world.claims[1] = world.claims[1].clone().disrupted(noon());
-    let mut replacement = Machine::unlaunched(9);
-    replacement.claim.created = noon();
-    world.claims.push(replacement);
+    assert_eq!(written(&world), None, "Karpenter counts it until then");
+    world.claims.push(newer());
     assert_eq!(written(&world), Some(4));
     world.denied(noon());
     assert_eq!(written(&world), Some(4), "a pod was denied a node");
@@ -183,23 +212,17 @@ proptest! {
         world.pool.leaves_limit_to_poolgate = true;
         world.pool.is_static = false;
         world.pool.written_nodes = None;
-        (world.ledger.denial, world.denied_at) = (None, None);
         let plan = world.plan();
         let limit = world.pool.limit.unwrap();
-        // Karpenter's own count: without claims that are deleted or that it disrupts. One that is held was denied.
-        let is_hard = world.pool.is_hard();
-        let is_held = |machine: &Machine| {
-            let held_for = machine.node.as_ref().map(|node| node.marks.held_for()).unwrap_or_default();
-            let is_repair = machine.claim.conditions.disruption.is_some_and(|disruption| disruption.is_repair);
-            is_hard && if is_repair { held_for.repair } else { held_for.node_limit }
-        };
+        // Karpenter's own count: without claims that are deleted, or that it disrupts and has created a replacement for.
         let is_replaced = |machine: &Machine| {
             let since = machine.claim.conditions.disruption.map(|disruption| disruption.since);
-            world.claims.iter().any(|other| Some(other.claim.created) >= since)
+            since.is_some_and(|since| world.claims.iter().any(|other| other.claim.created >= since))
         };
-        let is_tainted =
-            |machine: &&Machine| machine.state().is_being_disrupted() && (!is_held(machine) || is_replaced(machine));
-        let counted = world.claims.iter().filter(|machine| machine.claim.deleted.is_none() && !is_tainted(machine)).count();
+        let is_out = |machine: &&Machine| {
+            machine.claim.deleted.is_some() || machine.state().is_being_disrupted() && is_replaced(machine)
+        };
+        let counted = world.claims.iter().filter(|machine| !is_out(machine)).count();
         let all = match limit.mode {
             NodeLimitMode::Hard => world.claims.len(),
             NodeLimitMode::Soft => counted,

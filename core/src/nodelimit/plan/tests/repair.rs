@@ -107,6 +107,72 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
     assert_eq!(world.plan_at(after(31)).replacement, None);
 }
 
+/// Plans, writes the limit that Karpenter sees, and returns it if it was written.
+fn step_and_write(world: &mut World, at: Timestamp) -> Option<u32> {
+    let written = world.step(at).spec_limit;
+    world.pool.written_nodes = written.or(world.pool.written_nodes);
+    written
+}
+
+#[test]
+fn broken_nodes_go_one_by_one_where_the_limit_is_left_to_poolgate_and_each_costs_two_writes() {
+    let mut world = World::new(6).with_full_nodes(6);
+    world.pool.is_ready = true;
+    world.pool.leaves_limit_to_poolgate = true;
+    world.pool.written_nodes = Some(6);
+    world.step(noon() - minutes(3));
+    let mut broken = vec!["claim-0", "claim-1"];
+    let (mut writes, mut made) = (Vec::new(), 0);
+    for second in 0..300 {
+        let at = after(second);
+        writes.extend(step_and_write(&mut world, at));
+        // Every other second Karpenter takes its last try back, and tries the first node that it may. It refuses the
+        // replacement itself above the limit that it sees; otherwise the gate denies it.
+        let is_round = second % 2 == 0;
+        for index in (0..world.claims.len()).filter(|_| is_round) {
+            let tries = world.claims[index].tries;
+            world.give_up_on(index);
+            world.claims[index].tries = tries;
+        }
+        let is_tried = |world: &World, index: usize| {
+            broken.contains(&&*world.claims[index].claim.name) && world.may_be_tried(index)
+        };
+        let tried = (0..world.claims.len()).find(|index| is_tried(&world, *index));
+        if let Some(index) = tried.filter(|_| is_round) {
+            world.claims[index] = world.claims[index].clone().tainted();
+            writes.extend(step_and_write(&mut world, at));
+            let undeleted = world
+                .claims
+                .iter()
+                .filter(|machine| machine.claim.deleted.is_none());
+            let counted = u32::try_from(undeleted.count()).ok();
+            world.begin_to_repair(index, at);
+            if world.pool.written_nodes >= counted {
+                world.denied(at);
+            }
+            writes.extend(step_and_write(&mut world, at));
+        }
+        // What is deleted is gone ten seconds later, and its pods need a node.
+        let is_gone = |machine: &Machine| {
+            machine
+                .claim
+                .deleted
+                .is_some_and(|since| since <= after(second - 10))
+        };
+        if let Some(index) = world.claims.iter().position(is_gone) {
+            let gone = world.claims.remove(index).claim.name;
+            broken.retain(|name| **name != *gone);
+            writes.extend(step_and_write(&mut world, at));
+            made += 1;
+            let mut newer = Machine::new(10 + made).with_pod("4");
+            newer.claim.created = at;
+            world.claims.push(newer);
+        }
+    }
+    assert_eq!((broken.len(), made), (0, 2));
+    assert_eq!(writes, [5_u32, 6, 5, 6]);
+}
+
 #[test]
 fn a_stuck_repair_needs_each_of_its_conditions() {
     let listed = |change: &dyn Fn(&mut World)| {
