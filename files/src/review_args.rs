@@ -19,8 +19,7 @@ const NEARBY: &str = ".poolgate.yaml";
 /// The flags for it.
 #[derive(Debug, Args)]
 pub struct ReviewArgs {
-    /// The policy file
-    /// [default: for lint, default and diff the nearest .poolgate.yaml, else the built-in policy]
+    /// The policy file [default: the built-in policy]
     #[arg(long, env = "POOLGATE_POLICY", value_name = "FILE")]
     policy: Option<PathBuf>,
 
@@ -64,6 +63,9 @@ impl ReviewArgs {
 
 /// Policy and release for a command that uses the policy nearest to each file.
 #[derive(Debug, Args)]
+#[command(mut_arg("policy", |arg| arg.help(
+    "The policy file [default: the nearest .poolgate.yaml, else the built-in policy]"
+)))]
 pub(crate) struct NearestReviewArgs {
     #[command(flatten)]
     review_args: ReviewArgs,

@@ -9,7 +9,7 @@ use crate::support::process::{self, Outcome};
 use crate::support::program::{self, root};
 
 /// The program beside that of this run. Cargo builds it for the tests of its own package only.
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
+pub(crate) static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     let built = Command::new(env!("CARGO"))
         .current_dir(root())
         // All packages, so that their features are those of this run, and nothing is built twice.

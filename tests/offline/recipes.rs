@@ -1,0 +1,222 @@
+//! The recipes of docs/ci.md do their work as copied. An empty folder has the files of a pipeline, and the PATH has only
+//! what the recipe installs.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use poolgate_core::manifest::{Limits, parse};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::poolgate_lint;
+use crate::support::files::directory;
+use crate::support::nodepool::SOUND;
+use crate::support::process::{Outcome, run};
+use crate::support::program::root;
+
+/// The first block of a section of the page.
+fn block(section: &str) -> String {
+    let page = fs::read_to_string(root().join("docs/ci.md")).expect("the page");
+    let (_, section) = page.split_once(&format!("\n## {section}\n")).expect("the section");
+    let (_, block) = section.split_once("\n```").expect("a block");
+    let (_, block) = block.split_once('\n').expect("the language of the block");
+    block.split_once("\n```").expect("the end of the block").0.to_owned()
+}
+
+fn yaml(section: &str) -> Value {
+    let text = block(section);
+    let document = parse(&text, &Limits::default()).next().expect("a document");
+    assert_eq!(document.problems(), [], "{section}");
+    document.into_value()
+}
+
+/// The steps of the recipe for GitHub.
+fn github() -> Vec<String> {
+    let recipe = yaml("GitHub Actions");
+    let steps = recipe["jobs"]["nodepools"]["steps"].as_array().expect("steps");
+    steps.iter().filter_map(|step| step["run"].as_str().map(str::to_owned)).collect()
+}
+
+/// The script of the recipe for GitLab.
+fn gitlab() -> Vec<String> {
+    let recipe = yaml("GitLab CI");
+    let lines = ["before_script", "script"].map(|part| recipe["nodepools"][part].as_array().expect("lines").clone());
+    lines.concat().iter().map(|line| line.as_str().expect("a line").to_owned()).collect()
+}
+
+/// A pipeline's folder and its home.
+struct Runner(TempDir);
+
+impl Runner {
+    fn with_a_mistake() -> Self {
+        let pool = SOUND.replace("10%", "5x%");
+        assert_ne!(pool, SOUND);
+        Self::with(&pool)
+    }
+
+    fn with(pool: &str) -> Self {
+        Self(directory(&[
+            ("work/pools/general.yaml", pool),
+            ("home/.keep", ""),
+            ("bin/.keep", ""),
+            ("path", ""),
+        ]))
+    }
+
+    fn work(&self) -> PathBuf {
+        self.0.path().join("work")
+    }
+
+    /// A program that the machine has.
+    fn provides(&self, name: &str, script: &str) {
+        let path = self.0.path().join("bin").join(name);
+        fs::write(&path, script).expect("a program");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+
+    /// Runs a script as the runner of a pipeline does. `inherited` is the PATH before the recipe.
+    fn run(&self, script: &str, inherited: &str) -> Outcome {
+        let home = self.0.path();
+        let added = fs::read_to_string(home.join("path")).expect("the additions to PATH");
+        let path: Vec<_> = added.lines().chain([inherited]).collect();
+        let mut shell = Command::new("/bin/bash");
+        shell.args(["-eo", "pipefail", "-c", script]).current_dir(self.work()).env_clear();
+        shell
+            .env("PATH", path.join(":"))
+            .env("HOME", home.join("home"))
+            .env("CI_PROJECT_DIR", self.work())
+            .env("GITHUB_PATH", home.join("path"))
+            .env("POOLGATE_COMMIT", "HEAD");
+        run(&mut shell, "")
+    }
+
+    /// Runs a script with nothing on the PATH but the programs of this runner.
+    fn run_alone(&self, script: &str) -> Outcome {
+        let programs = self.0.path().join("bin");
+        self.run(script, programs.to_str().expect("UTF-8"))
+    }
+
+    /// The program in the place where a recipe keeps it.
+    fn has_cached(&self, folder: &str) {
+        let folder = self.0.path().join(folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        symlink(&*poolgate_lint::PROGRAM, folder.join("poolgate-lint")).expect("a link");
+    }
+}
+
+/// The last step fails because of the mistake in the pool, and the steps before it succeed.
+fn fails_for_the_mistake(runner: &Runner, steps: &[String]) {
+    let (last, before) = steps.split_last().expect("a step");
+    for step in before {
+        let outcome = runner.run_alone(step);
+        assert!(outcome.status.success(), "{step}: {outcome:?}");
+    }
+    let outcome = runner.run_alone(last);
+    assert_eq!(outcome.status.code(), Some(1), "{last}: {outcome:?}");
+}
+
+fn names_the_mistake(report: &Path) {
+    let report = fs::read_to_string(report).expect("the report");
+    assert!(report.contains("5x%"), "{report}");
+}
+
+#[test]
+fn recipe_for_github_reports_a_mistake() {
+    let runner = Runner::with_a_mistake();
+    runner.has_cached("home/.poolgate/bin");
+    fails_for_the_mistake(&runner, &github());
+    names_the_mistake(&runner.work().join("poolgate.sarif"));
+}
+
+#[test]
+fn recipe_for_gitlab_reports_a_mistake() {
+    let runner = Runner::with_a_mistake();
+    runner.has_cached("work/.poolgate/bin");
+    fails_for_the_mistake(&runner, &gitlab());
+    names_the_mistake(&runner.work().join("codequality.json"));
+    names_the_mistake(&runner.work().join("junit.xml"));
+}
+
+#[test]
+fn recipe_for_reviewdog_hands_it_the_mistake() {
+    let runner = Runner::with_a_mistake();
+    runner.has_cached("home/.poolgate/bin");
+    runner.provides("reviewdog", "#!/bin/bash\necho \"$(</dev/stdin)\" >reported\n");
+    let outcome = runner.run_alone(&block("reviewdog"));
+    assert!(outcome.status.success(), "{outcome:?}");
+    names_the_mistake(&runner.work().join("reported"));
+}
+
+/// cargo and kubectl are stand-ins: the one installs the program of this test run.
+#[test]
+fn recipe_for_kubectl_makes_a_plugin() {
+    let runner = Runner::with(SOUND);
+    let program = env!("CARGO_BIN_EXE_poolgate");
+    let install = format!("#!/bin/bash\n[ \"$5\" = --root ] && /bin/mkdir -p \"$6/bin\" && /bin/cp {program} \"$6/bin\"\n");
+    runner.provides("cargo", &install);
+    runner.provides("ln", "#!/bin/bash\nexec /bin/ln \"$@\"\n");
+    runner.provides(
+        "kubectl",
+        "#!/bin/bash\ncase \"$1\" in\npoolgate) shift; exec kubectl-poolgate \"$@\";;\n*) exec /bin/cat pools/general.yaml;;\nesac\n",
+    );
+    let outcome = runner.run_alone(&block("kubectl plugin"));
+    assert!(outcome.status.success(), "{outcome:?}");
+    assert_eq!(outcome.stderr.matches("1 NodePool").count(), 2, "{outcome:?}");
+}
+
+/// The hook as pre-commit calls it: in the user's repository, with the arguments of the page and each file's name.
+#[test]
+fn recipe_for_pre_commit_reports_a_mistake() {
+    let recipe = yaml("pre-commit");
+    let hook = &recipe["repos"][0]["hooks"][0];
+    let hooks = fs::read_to_string(root().join(".pre-commit-hooks.yaml")).expect("the hooks");
+    let hooks = parse(&hooks, &Limits::default()).next().expect("a document").into_value();
+    let hooks = hooks.as_array().expect("hooks");
+    let hook_of = |id: &Value| hooks.iter().find(|of| &of["id"] == id).expect("the hook");
+    let entry = hook_of(&hook["id"])["entry"].as_str().expect("an entry");
+    let runner = Runner::with_a_mistake();
+    let clone = runner.0.path().join("clone");
+    fs::create_dir_all(clone.join("packaging")).expect("a folder");
+    fs::copy(root().join(entry), clone.join(entry)).expect("the hook");
+    runner.has_cached("clone/target/release");
+    let args = hook["args"].as_array().expect("arguments").iter();
+    let args: Vec<_> = args.map(|argument| argument.as_str().expect("an argument")).collect();
+    let line = format!("{} {} pools/general.yaml", clone.join(entry).display(), args.join(" "));
+    let outcome = runner.run(&line, "/usr/bin:/bin");
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains("5x%"), "{outcome:?}");
+}
+
+/// The build, which every recipe begins with. It requires git and cargo.
+#[test]
+#[ignore = "long: tests/run --full"]
+fn each_recipe_installs_the_program_from_a_clone() {
+    let target = tempfile::tempdir().expect("a folder");
+    let first = |steps: Vec<String>| steps.into_iter().next().expect("a step");
+    let reviewdog = block("reviewdog");
+    let (install, _) = reviewdog.split_once("\nfi\n").expect("the end of the installation");
+    for (install, program) in [
+        (first(github()), "home/.poolgate/bin/poolgate-lint"),
+        (first(gitlab()), "work/.poolgate/bin/poolgate-lint"),
+        (format!("{install}\nfi"), "home/.poolgate/bin/poolgate-lint"),
+    ] {
+        let runner = Runner::with_a_mistake();
+        let clone = runner.0.path().join("clone");
+        let script = install
+            .replace("https://git.example.com/platform/poolgate", root().to_str().expect("UTF-8"))
+            .replace("/tmp/poolgate", clone.to_str().expect("UTF-8"));
+        assert_ne!(script, install);
+        let home = std::env::var("HOME").expect("a home");
+        // The toolchain and the crates of this machine, and one build for all recipes.
+        let script = format!(
+            "export CARGO_HOME=${{CARGO_HOME:-{home}/.cargo}} RUSTUP_HOME=${{RUSTUP_HOME:-{home}/.rustup}} CARGO_TARGET_DIR={}\n{script}",
+            target.path().display()
+        );
+        let outcome = runner.run(&script, &std::env::var("PATH").expect("a PATH"));
+        assert!(outcome.status.success(), "{outcome:?}");
+        let version = run(Command::new(runner.0.path().join(program)).arg("--version"), "").success();
+        assert!(version.starts_with("poolgate-lint "), "{version}");
+    }
+}
