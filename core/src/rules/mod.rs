@@ -27,7 +27,7 @@ mod poolgate_annotations;
 mod ratchet;
 mod replicas;
 mod requirements;
-mod reserved_labels;
+pub(crate) mod reserved_labels;
 mod schedules;
 mod taints;
 #[cfg(test)]
