@@ -16,6 +16,7 @@ mod oracle {
     mod definitions;
     mod drift;
     mod effort;
+    mod eviction;
     mod explained;
     mod judgement;
     mod mismatch;

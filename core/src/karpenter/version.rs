@@ -86,6 +86,8 @@ impl KarpenterVersion {
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
     /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
     pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);
+    /// The annotation `karpenter.sh/disruption-cost` of a pod outranks `controller.kubernetes.io/pod-deletion-cost`.
+    pub(crate) const DISRUPTION_COST: Self = Self::new(1, 15, 0);
 }
 
 impl fmt::Display for KarpenterVersion {

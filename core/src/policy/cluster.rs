@@ -59,12 +59,15 @@ const FEATURE_GATE: Text<FeatureGate> = Text {
     parse: |text| {
         let unknown = || {
             let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());
+    /// Karpenter writes the deletion cost of pods, so it is no wish of a user.
+    PodDeletionCostManagement,
             let known = || format!("use one of {}", FeatureGate::VALUES.join(", "));
             wrong("unknown feature gate", Some(likely.unwrap_or_else(known)))
         };
         FeatureGate::parse(text).map_or_else(unknown, Ok)
     },
 };
+    PodDeletionCostManagement = "PodDeletionCostManagement",
 
 /// The state of a feature gate in the cluster of a pool, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
