@@ -19,6 +19,7 @@ mod oracle {
     mod eviction;
     mod explained;
     mod judgement;
+    mod min_values;
     mod mismatch;
     mod mutate;
     mod nodepools;

@@ -101,6 +101,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::REQUIREMENT_UNSATISFIABLE,
     &requirements::REQUIREMENT_MIN_VALUES,
     &requirements::REQUIREMENT_MIN_VALUES_CUSTOM,
+    &requirements::REQUIREMENT_MIN_VALUES_UNMET,
     &requirements::REQUIREMENT_CONTRADICTION,
     &requirements::REQUIREMENT_REDUNDANT,
     &requirements::REQUIREMENT_ZONE_REGION,
