@@ -51,6 +51,8 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.k8s.aws/instance-tenancy", Text).closed((1, 9, 0), &["dedicated", "default"]).everywhere_since(1, 9, 0).since(1, 9, 0),
         label("karpenter.k8s.aws/placement-group-id", Text).since(1, 11, 0),
         label("karpenter.k8s.aws/placement-group-partition", Number).since(1, 11, 0),
+        label("kubernetes.io/arch", Text).only(&["amd64", "arm64"]),
+        label("kubernetes.io/os", Text).only(&["linux", "windows"]),
         label("node.kubernetes.io/windows-build", Text),
         label("topology.k8s.aws/zone-id", Text).since(0, 36, 3),
         label("topology.kubernetes.io/region", Text).everywhere(),
