@@ -97,7 +97,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         forbidden: &[
         ],
     },
-    newest: Some(ProviderVersion::new(1, 15, 1)),
+    newest: Some(ProviderVersion::new(1, 15, 2)),
     core: &[
         contains((0, 32, 0), (0, 32, 0)), contains((0, 33, 0), (0, 33, 0)), contains((0, 34, 0), (0, 34, 0)),
         contains((0, 35, 0), (0, 35, 0)), contains((0, 36, 0), (0, 36, 0)), contains((0, 37, 0), (0, 37, 0)),
