@@ -16,8 +16,10 @@ mod oracle {
     mod definitions;
     mod drift;
     mod effort;
+    mod eviction;
     mod explained;
     mod judgement;
+    mod min_values;
     mod mismatch;
     mod mutate;
     mod nodepools;

@@ -184,10 +184,12 @@ fn subject_of(endpoint: Endpoint, request: &AdmissionRequest<'_>) -> Option<Subj
     (endpoint == Endpoint::Validate || !is_claim).then_some(subject)
 }
 
-/// The version of a NodePool that is about to be deleted.
+/// The version of a NodePool that is about to be deleted together with its nodes.
 fn deleted_pool(request: &AdmissionRequest<'_>) -> Option<ApiVersion> {
     match subject(request)? {
-        Subject::NodePool(version) if request.operation == Operation::Delete => Some(version),
+        Subject::NodePool(version) if request.operation == Operation::Delete && !request.orphans => {
+            Some(version)
+        }
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
 use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
-use poolgate_core::policy::FeatureGate;
+use poolgate_core::policy::{FeatureGate, MinValuesPolicy};
 use serde_json::Value;
 
 use super::facts::{self, Read};
@@ -31,6 +31,7 @@ pub struct DeclaredFacts {
     /// The release that Karpenter's Deployment names: the provider's.
     running: Option<ProviderVersion>,
     gates: Read<BTreeMap<FeatureGate, bool>>,
+    min_values: Option<MinValuesPolicy>,
     /// Whether poolgate's mutating webhook is registered.
     webhook: Read<bool>,
 }
@@ -50,12 +51,14 @@ impl DeclaredFacts {
         });
         let running = deployments.as_ref().ok().and_then(|all| release(all));
         let karpenter = running.and_then(|text| text.parse().ok());
+        let min_values = deployments.as_ref().ok().and_then(|all| min_values(all));
         Self {
             karpenter: installed
                 .map(|installed| installed.map(|installed| named(installed.release(), karpenter))),
             provider: pools.map(|pools| provider(&pools)),
             running: running.and_then(|text| text.parse().ok()),
             gates: deployments.map(|all| gates(&all)),
+            min_values,
             webhook: webhooks.map(|all| all.iter().any(is_mutating)),
         }
     }
@@ -86,6 +89,9 @@ impl DeclaredFacts {
         for (number, (gate, on)) in self.gates.iter().flatten().enumerate() {
             let head = if number == 0 { "  featureGates:\n" } else { "" };
             let _ = writeln!(yaml, "{head}    {}: {on}", gate.as_str());
+        }
+        if let Some(policy) = self.min_values {
+            let _ = writeln!(yaml, "  minValuesPolicy: {}", policy.as_str());
         }
         if let Ok(is_there) = self.webhook {
             let _ = writeln!(yaml, "  webhook: {}", if is_there { "defaults" } else { "none" });
@@ -126,21 +132,37 @@ fn release(deployments: &[Deployment]) -> Option<&str> {
     labels.find_map(|labels| labels.get(RELEASE)).map(String::as_str)
 }
 
-/// The feature gates that findings depend on, as Karpenter's Deployment sets them.
-fn gates(deployments: &[Deployment]) -> BTreeMap<FeatureGate, bool> {
+/// What Karpenter's Deployment sets by a variable, or by a flag with its `=`.
+fn settings<'d>(
+    deployments: &'d [Deployment],
+    variable: &'d str,
+    flag: &'d str,
+) -> impl Iterator<Item = &'d str> {
     let specs = deployments
         .iter()
         .filter_map(|one| one.spec.as_ref()?.template.spec.as_ref());
-    let lists = specs.flat_map(|spec| &spec.containers).flat_map(|container| {
-        let variables = container.env.iter().flatten();
-        let variables = variables.filter(|variable| variable.name == "FEATURE_GATES");
-        let arguments = container.args.iter().flatten();
-        let arguments = arguments.filter_map(|argument| argument.strip_prefix("--feature-gates="));
-        variables
-            .filter_map(|variable| variable.value.as_deref())
-            .chain(arguments)
-    });
-    let each = lists.flat_map(|list| list.split(','));
+    specs
+        .flat_map(|spec| &spec.containers)
+        .flat_map(move |container| {
+            let variables = container.env.iter().flatten();
+            let variables = variables.filter(move |set| set.name == variable);
+            let arguments = container.args.iter().flatten();
+            let arguments = arguments.filter_map(move |argument| argument.strip_prefix(flag));
+            variables
+                .filter_map(|variable| variable.value.as_deref())
+                .chain(arguments)
+        })
+}
+
+/// What it does where fewer values are left than `minValues` requires. The last setting wins: a flag overrides a variable.
+fn min_values(deployments: &[Deployment]) -> Option<MinValuesPolicy> {
+    let set = settings(deployments, "MIN_VALUES_POLICY", "--min-values-policy=").last();
+    MinValuesPolicy::parse(set?)
+}
+
+/// The feature gates that findings depend on, as Karpenter's Deployment sets them.
+fn gates(deployments: &[Deployment]) -> BTreeMap<FeatureGate, bool> {
+    let each = settings(deployments, "FEATURE_GATES", "--feature-gates=").flat_map(|list| list.split(','));
     let each = each.filter_map(|one| one.split_once('='));
     each.filter_map(|(gate, on)| Some((FeatureGate::parse(gate.trim())?, on.trim().parse().ok()?)))
         .collect()
@@ -159,7 +181,10 @@ mod tests {
             "metadata": {"labels": {RELEASE: "1.14.2"}},
             "spec": {"selector": {}, "template": {"spec": {"containers": [{
                 "name": "controller",
-                "env": [{"name": "FEATURE_GATES", "value": "NodeRepair=true, ReservedCapacity=true,StaticCapacity=false"}],
+                "env": [
+                    {"name": "FEATURE_GATES", "value": "NodeRepair=true, ReservedCapacity=true,StaticCapacity=false"},
+                    {"name": "MIN_VALUES_POLICY", "value": "BestEffort"},
+                ],
             }]}}},
         });
         let deployments = [serde_json::from_value(deployment).expect("a Deployment")];
@@ -172,12 +197,13 @@ mod tests {
             provider: Ok(provider(&pools)),
             running: running.and_then(|text| text.parse().ok()),
             gates: Ok(gates(&deployments)),
+            min_values: min_values(&deployments),
             webhook: Ok(true),
         };
         let yaml = facts.yaml();
         assert_eq!(
             yaml,
-            "cluster:\n  karpenter: 1.14.2\n  provider: aws\n  providerVersion: 1.14.2\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  webhook: defaults\n"
+            "cluster:\n  karpenter: 1.14.2\n  provider: aws\n  providerVersion: 1.14.2\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  minValuesPolicy: BestEffort\n  webhook: defaults\n"
         );
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{yaml}");
         let policy = poolgate_core::policy_file::parse(&policy)
@@ -213,6 +239,7 @@ mod tests {
             provider: Ok(None),
             running: None,
             gates: Ok(BTreeMap::new()),
+            min_values: None,
             webhook: Ok(false),
         };
         assert_eq!(facts.yaml(), "cluster:\n  webhook: none\n");

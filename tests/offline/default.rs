@@ -145,6 +145,24 @@ fn defaults_in_flow_style_are_written_without_the_quotes_of_json() {
         (" {}", format!(" {all}")),
         (" ~", format!(" {all}")),
         ("", format!(" {all}")),
+        (
+            " {\n    # keep the defaults\n  }",
+            format!(" {}\n    # keep the defaults\n  }}", all.trim_end_matches('}')),
+        ),
+        (
+            " {\n    consolidateAfter: 5m   # agreed\n  }",
+            format!(
+                " {{\n    consolidateAfter: 5m,   # agreed\n    {}\n  }}",
+                both.replace("], ", "],\n    ")
+            ),
+        ),
+        (
+            " {\n    consolidateAfter: 5m,  # agreed\n    # nothing else\n  }",
+            format!(
+                " {{\n    consolidateAfter: 5m,  # agreed\n    {}\n    # nothing else\n  }}",
+                both.replace("], ", "],\n    ")
+            ),
+        ),
         // Also beside keys in quotes: only a whole document of JSON stays JSON.
         (
             " {\"consolidateAfter\": \"5m\", \"consolidationPolicy\": \"WhenEmpty\"}",

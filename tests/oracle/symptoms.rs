@@ -57,7 +57,7 @@ pub(crate) const SYMPTOMS: &[(&str, Symptom)] = &[
         "requirement-unsatisfiable",
         launch::launches_nothing_with_the_label,
     ),
-    ("requirement-min-values", launch::launches_nothing),
+    ("requirement-min-values-unmet", launch::launches_nothing),
     ("requirement-min-values-custom", launch::launches_nothing),
     ("requirement-contradiction", launch::contradicts),
     ("requirement-random-label", launch::invents_a_label),

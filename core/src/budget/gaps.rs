@@ -75,22 +75,30 @@ impl Budgets {
 
     /// Like [`Self::never_allows`], with one more budget of 0 at these minutes of the week.
     fn never_allows_beside(&self, closed: &WeekMinutes, reason: Reason) -> bool {
-        let mut closed = closed.clone();
+        self.hold_all_week(closed.clone(), |budget| budget.is_zero() && budget.has(reason))
+    }
+
+    /// Whether some budget limits a reason at every minute of every week. Windows of dates and months do not count.
+    pub(crate) fn always_limit(&self, reason: Reason) -> bool {
+        self.hold_all_week(WeekMinutes::NONE, |budget| budget.has(reason))
+    }
+
+    /// Whether one of these budgets applies at every minute of every week outside some minutes.
+    fn hold_all_week(&self, mut held: WeekMinutes, counts: impl Fn(&Budget) -> bool) -> bool {
         for budget in self {
-            let is_zero = budget.is_zero() && budget.has(reason);
             match &budget.timing {
                 // It blocks every reason, even those it is not for.
                 Timing::Blocked => return true,
-                Timing::Always if is_zero => return true,
-                Timing::Windows(windows) if is_zero => {
+                Timing::Always if counts(budget) => return true,
+                Timing::Windows(windows) if counts(budget) => {
                     if let Some(week) = windows.week() {
-                        closed.add(week);
+                        held.add(week);
                     }
                 }
                 Timing::Always | Timing::Windows(_) | Timing::Never | Timing::Unreadable => {}
             }
         }
-        closed.is_whole_week()
+        held.is_whole_week()
     }
 }
 

@@ -39,8 +39,8 @@ pub struct SeasonalBudgets {
     pub closed: Vec<WrittenWindow>,
     /// The periods in which to use these budgets, in their order.
     pub spans: Vec<(Timestamp, Timestamp)>,
-    /// The UTC offset of each zone during these periods: those of `allowed`, then those of `frozen`.
-    pub offsets: Vec<Offset>,
+    /// The UTC offsets that each zone has during these periods: those of `allowed`, then those of `frozen`.
+    pub offsets: Vec<Vec<Offset>>,
 }
 
 /// When a budget applies, as it is written.
@@ -84,12 +84,19 @@ impl MaintenanceHours {
                 None => variants.push(SeasonalBudgets {
                     closed,
                     spans: vec![(start, end)],
-                    offsets,
+                    offsets: offsets.into_iter().map(|offset| vec![offset]).collect(),
                 }),
-                Some(variant) => match variant.spans.last_mut() {
-                    Some(last) if last.1 == start => last.1 = end,
-                    _ => variant.spans.push((start, end)),
-                },
+                Some(variant) => {
+                    match variant.spans.last_mut() {
+                        Some(last) if last.1 == start => last.1 = end,
+                        _ => variant.spans.push((start, end)),
+                    }
+                    for (known, offset) in variant.offsets.iter_mut().zip(offsets) {
+                        if !known.contains(&offset) {
+                            known.push(offset);
+                        }
+                    }
+                }
             }
             start = end;
         }
@@ -331,10 +338,28 @@ mod tests {
             ]
         );
         assert_eq!(summer.spans, [(spring, autumn)]);
-        assert_eq!(
-            (winter.offsets[0].seconds(), summer.offsets[0].seconds()),
-            (3600, 7200)
-        );
+        let seconds = |variant: &SeasonalBudgets| -> Vec<i32> {
+            variant.offsets[0].iter().map(|offset| offset.seconds()).collect()
+        };
+        assert_eq!((seconds(winter), seconds(summer)), (vec![3600], vec![7200]));
+    }
+
+    #[test]
+    fn a_variant_that_several_offsets_share_has_all_of_them() {
+        let new_york = "EST5EDT,M3.2.0,M11.1.0";
+        let variants = year(&wish(
+            &[&format!("mon-fri 22:00-04:00 {new_york}")],
+            &[&format!("wed 00:00-24:00 {BERLIN}")],
+        ));
+        let hours = |variant: &SeasonalBudgets| -> Vec<Vec<i32>> {
+            let zones = variant.offsets.iter();
+            zones
+                .map(|offsets| offsets.iter().map(|offset| offset.seconds() / 3600).collect())
+                .collect()
+        };
+        let hours: Vec<_> = variants.iter().map(hours).collect();
+        // From 25 October to 1 November New York has summer time, and Berlin has not.
+        assert_eq!(hours, [[vec![-5], vec![1]], [vec![-4], vec![1, 2]]]);
     }
 
     #[test]

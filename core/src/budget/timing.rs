@@ -55,6 +55,7 @@ pub struct Windows {
     duration: Duration,
     fires: OnceLock<FireTimes>,
     week: OnceLock<Option<Box<WeekMinutes>>>,
+    certain_week: OnceLock<Option<Box<WeekMinutes>>>,
 }
 
 /// How long something stays as it is.
@@ -99,6 +100,7 @@ impl Windows {
             duration,
             fires: OnceLock::new(),
             week: OnceLock::new(),
+            certain_week: OnceLock::new(),
         }
     }
 
@@ -107,6 +109,13 @@ impl Windows {
         self.week
             .get_or_init(|| self.schedule.week(self.duration))
             .as_deref()
+    }
+
+    /// Minutes of the week in which one is open in every week, perhaps not all.
+    fn certain_week(&self) -> Option<&WeekMinutes> {
+        let certain = || self.schedule.certain_week(self.duration);
+        let computed = || self.certain_week.get_or_init(certain).as_deref();
+        self.week().or_else(computed)
     }
 
     /// The minutes of the week at which one begins, if they are the same every week.
@@ -125,12 +134,11 @@ impl Windows {
         opens_with_each || Self::cover_together(std::iter::once(self), others)
     }
 
-    /// Whether some window of several budgets is open whenever one of the others is, as far as both are the same every
-    /// week.
+    /// Whether some window of several budgets is open whenever one of the others is, as far as that is the same every week.
     pub(crate) fn cover_together<'w>(windows: impl Iterator<Item = &'w Self> + Clone, others: &Self) -> bool {
         // Most do not even cover the first minute.
         let first = others.schedule.first_of_week();
-        let mut weeks = windows.filter_map(Self::week);
+        let mut weeks = windows.filter_map(Self::certain_week);
         let is_open = |minute| weeks.clone().any(|week| week.has(minute));
         if !first.is_some_and(is_open) {
             return false;

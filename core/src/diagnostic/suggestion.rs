@@ -22,9 +22,11 @@ pub struct Suggestion {
 pub enum Edit {
     /// Replace the value with this text, number or boolean.
     Set(Value),
-    /// Put the value in quotes, as written: YAML reads `012`, `1.10` and `on` as something else, so this needs the
-    /// author's text.
-    Quote,
+    /// Put the value in quotes, as written: YAML reads `1.10` and `on` as something else, so this needs the author's text.
+    Quote {
+        /// Whether the text means a number. Of a number with a leading zero then the value is written, and `012` is ten.
+        is_number: bool,
+    },
     /// Rename the field to this.
     Rename(String),
     /// Remove the field.
@@ -46,9 +48,9 @@ impl Suggestion {
         Self::from(words).with(Edit::Set(Value::String(text)))
     }
 
-    /// To put a value with this notation in quotes.
-    pub fn quote(written: &str) -> Self {
-        Self::from(format!("write it in quotes: \"{written}\"")).with(Edit::Quote)
+    /// To put a value with this notation in quotes, in a field that means a number or any text.
+    pub fn quote(written: &str, is_number: bool) -> Self {
+        Self::from(format!("write it in quotes: \"{written}\"")).with(Edit::Quote { is_number })
     }
 
     /// A question, because the word is only probable.

@@ -36,6 +36,15 @@ pub const WELL_KNOWN_LABELS: &[&str] = &[
     WINDOWS_BUILD_LABEL,
 ];
 
+/// Whether every instance type of the provider certainly carries this label; `key` must be its current name. Which release of
+/// the provider runs is not known, so all of them must agree.
+pub(crate) fn is_on_every_instance_type(key: &str, provider: Option<&Provider>) -> bool {
+    match key {
+        ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,
+        key => provider.is_some_and(|provider| provider.has_everywhere(key, None)),
+    }
+}
+
 /// Whether every provider's instance types carry this label; `key` must be its current name.
 pub(crate) fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)

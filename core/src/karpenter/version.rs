@@ -68,6 +68,8 @@ impl KarpenterVersion {
     pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
     /// Capacity types in a requirement are compared with the known ones.
     pub(crate) const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
+    /// Its setting `MIN_VALUES_POLICY`: whether it lowers `minValues` to the number of values that are left.
+    pub(crate) const MIN_VALUES_POLICY: Self = Self::new(1, 6, 0);
     /// `spec.replicas`, the scale subresource and `status.nodes`.
     pub const STATIC_CAPACITY: Self = Self::new(1, 8, 0);
     /// Every NodeClaim requires the capacity types of its instance types.
@@ -86,6 +88,8 @@ impl KarpenterVersion {
     pub const BALANCED: Self = Self::new(1, 14, 0);
     /// The budget reason `Unhealthy`: repair of nodes is a disruption like others.
     pub const UNHEALTHY: Self = Self::new(1, 15, 0);
+    /// The annotation `karpenter.sh/disruption-cost` of a pod outranks `controller.kubernetes.io/pod-deletion-cost`.
+    pub(crate) const DISRUPTION_COST: Self = Self::new(1, 15, 0);
     /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
     pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);
 }

@@ -41,7 +41,7 @@ record! {
             "The largest number in a budget that counts nodes.";
         max_budgets: Option<usize> = optional "maxBudgets", whole(1, 50), "How many budgets a NodePool may have.";
         require_always: bool = or_default "requireAlways", Switch,
-            "Whether one budget must always be active, for every reason.";
+            "Whether a budget must be active for every reason at all times.";
         freeze_windows: Vec<FreezeWindow> = or_default "freezeWindows", List(0, object()),
             "Times in which every NodePool must block disruption.";
     }

@@ -20,6 +20,8 @@ record! {
             "The release of the provider's controller, such as 1.14.0. It requires provider. NodePools are checked for the Karpenter release that it contains.";
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
+        min_values_policy: Option<MinValuesPolicy> = optional "minValuesPolicy", word(MinValuesPolicy::VALUES, MinValuesPolicy::parse),
+            "Karpenter's MIN_VALUES_POLICY: whether it keeps minValues where fewer values are left (Strict), or lowers the number (BestEffort).";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
             "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none). With none, only the CRD's defaults complete a NodePool.";
     }
@@ -37,6 +39,17 @@ pub enum WebhookUse {
 
 words!(WebhookUse { Defaults = "defaults", None = "none" });
 
+/// What Karpenter does where fewer values are left than `minValues` requires, in its own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MinValuesPolicy {
+    /// It launches nothing.
+    Strict,
+    /// It lowers the number to what is left, and launches.
+    BestEffort,
+}
+
+words!(MinValuesPolicy { Strict = "Strict", BestEffort = "BestEffort" });
+
 /// A feature gate of Karpenter on which a finding depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureGate {
@@ -46,12 +59,15 @@ pub enum FeatureGate {
     StaticCapacity,
     /// A drifted node of a static pool at its limit is terminated before its replacement is launched.
     TerminateFirstDrift,
+    /// Karpenter writes the deletion cost of pods, so it is no wish of a user.
+    PodDeletionCostManagement,
 }
 
 words!(FeatureGate {
     NodeRepair = "NodeRepair",
     StaticCapacity = "StaticCapacity",
     TerminateFirstDrift = "TerminateFirstDrift",
+    PodDeletionCostManagement = "PodDeletionCostManagement",
 });
 
 const FEATURE_GATE: Text<FeatureGate> = Text {
@@ -108,6 +124,16 @@ impl DeclaredCluster {
             Some(false) => GateState::Off,
             None => GateState::Unknown,
         }
+    }
+
+    /// Whether Karpenter of this release launches nothing where fewer values are left than `minValues` requires; `None` if it
+    /// depends on a setting that is not declared.
+    pub fn keeps_min_values(&self, release: KarpenterVersion) -> Option<bool> {
+        if !release.has(KarpenterVersion::MIN_VALUES_POLICY) {
+            return Some(true);
+        }
+        let declared = self.min_values_policy?;
+        Some(declared == MinValuesPolicy::Strict)
     }
 
     /// Like this, with a feature gate that is declared to be on or off.

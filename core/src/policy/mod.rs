@@ -19,7 +19,7 @@ pub use acknowledgement::{AcknowledgedPools, Acknowledgement};
 pub use bounds::{
     Bounds, BudgetBounds, DurationBounds, FreezeWindow, LimitBounds, NodeClassPattern, TemplateBounds,
 };
-pub use cluster::{DeclaredCluster, FeatureGate, GateState, WebhookUse};
+pub use cluster::{DeclaredCluster, FeatureGate, GateState, MinValuesPolicy, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
 pub use glob::Glob;

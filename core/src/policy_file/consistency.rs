@@ -2,11 +2,12 @@
 
 use crate::diagnostic::{FieldPath, Origin, Segment, Severity};
 use crate::json::Json;
-use crate::karpenter::ApiVersion;
+use crate::karpenter::{ApiVersion, TargetKarpenter, canonical_label, is_on_every_instance_type};
 use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
 use crate::rules::find;
+use crate::rules::reserved_labels::Reserved;
 use serde_json::{Value, json};
 
 /// The contradictions of a policy.
@@ -14,6 +15,7 @@ pub fn contradictions(document: &Value, policy: &Policy) -> Found {
     let mut found = Found::default();
     check_exemptions(policy, &mut found);
     check_provider(policy, &mut found);
+    check_labels(policy, &mut found);
     let template = &policy.bounds.template;
     for (field, bounds) in [
         ("expireAfter", &template.expire_after),
@@ -92,6 +94,22 @@ fn check_provider(policy: &Policy, found: &mut Found) {
         let path = FieldPath::of(&["cluster", "providerVersion"]);
         let wrong = "providerVersion requires provider";
         found.push(&path, At::Key, wrong, Some("add provider, such as aws"));
+    }
+}
+
+/// A bound that no NodePool can meet, or that every node meets anyway, only denies what is right.
+fn check_labels(policy: &Policy, found: &mut Found) {
+    let cluster = &policy.cluster;
+    let release = cluster.target().unwrap_or_default().release();
+    for (index, key) in policy.bounds.template.required_labels.iter().enumerate() {
+        let label = canonical_label(key, cluster.provider);
+        let wrong = match Reserved::lookup(key, ApiVersion::V1, release) {
+            Some(reserved) => reserved.title(),
+            None if is_on_every_instance_type(label, cluster.provider) => "every node has this label anyway",
+            None => continue,
+        };
+        let path = FieldPath::of(&["bounds", "template", "requiredLabels"]).index(index);
+        found.push(&path, At::Value, wrong, Some("remove it"));
     }
 }
 

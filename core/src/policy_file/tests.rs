@@ -265,6 +265,42 @@ fn a_provider_that_contains_another_karpenter_or_is_newer_than_all_known_is_note
 }
 
 #[test]
+fn labels_that_every_node_has_or_no_pool_can_set_are_not_required() {
+    let found = |label: &str, cluster: &str| {
+        mistakes(&format!(
+            "bounds: {{template: {{requiredLabels: [{label}]}}}}\n{cluster}"
+        ))
+    };
+    let every = "every node has this label anyway. Remove it";
+    for (label, cluster, wrong) in [
+        ("topology.kubernetes.io/zone", "", every),
+        ("failure-domain.beta.kubernetes.io/zone", "", every),
+        (
+            "karpenter.sh/nodepool",
+            "",
+            "Karpenter sets this label itself, to the name of the NodePool. Remove it",
+        ),
+        (
+            "kubernetes.io/hostname",
+            "",
+            "the kubelet sets this label on each node. Remove it",
+        ),
+        (
+            "karpenter.k8s.aws/instance-cpu",
+            "cluster: {provider: aws}\n",
+            every,
+        ),
+    ] {
+        let found = found(label, cluster);
+        assert_eq!(found.len(), 1, "{label}: {found:?}");
+        assert!(found[0].ends_with(wrong), "{label}: {found:?}");
+    }
+    for label in ["example.com/team", "karpenter.k8s.aws/instance-cpu"] {
+        policy(&format!("bounds: {{template: {{requiredLabels: [{label}]}}}}\n"));
+    }
+}
+
+#[test]
 fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
     for word in AtLimit::VALUES {
         let policy = policy(&format!("atLimit: {word}\nrepairGracePeriod: 1h30m\n"));

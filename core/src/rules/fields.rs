@@ -6,8 +6,8 @@ use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
 use crate::json::Json;
-use crate::karpenter::ApiVersion;
 use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
+use crate::karpenter::{ApiVersion, LabelValues, Operator, Provider};
 use crate::rules::rule::Rule;
 
 pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);
@@ -22,7 +22,7 @@ pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>
             path,
             value,
             expected,
-        } => report_type(path, value, expected, findings),
+        } => report_type(object, path, value, expected, findings),
         SchemaViolation::Unknown { path, name, known } => {
             report_unknown(object, path, name, known, &mut spelling, findings);
         }
@@ -37,7 +37,13 @@ pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>
 }
 
 /// Reports one value of the wrong type.
-fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &mut Findings<'_>) {
+fn report_type(
+    object: &Json<'_>,
+    path: FieldPath,
+    value: &Json<'_>,
+    expected: &Shape,
+    findings: &mut Findings<'_>,
+) {
     if is_wrapper(&path) && value.is_object() {
         let title = "limits has no field resources since v1beta1";
         let unwrap = Suggestion::from("write its entries directly under limits").with(Edit::Unwrap);
@@ -50,13 +56,14 @@ fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &m
     // The API server takes a list for a string that has a format.
     let is_accepted =
         value.as_array().is_some() && path.segments().last() == Some(&Segment::Key("timeAdded".into()));
+    let is_number = value.as_number().is_some() && means_number(object, &path);
     let finding = findings.report(&FIELD_TYPE, path, ErrorType::mistyped(value), title);
     if is_accepted {
         finding.origin(Origin::Silent).consequence(UNREADABLE);
     }
     match (value, expected) {
         (Json::Number(_) | Json::Bool(_), Shape::Text | Shape::IntegerOrText) => {
-            finding.suggest(Suggestion::quote(&value.to_string()))
+            finding.suggest(Suggestion::quote(&value.to_string(), is_number))
         }
         (Json::String(text), Shape::Integer | Shape::Boolean) => {
             finding.suggest_if_known(unquoted(text.trim(), expected).map(|bare| {
@@ -73,6 +80,28 @@ fn report_type(path: FieldPath, value: &Json<'_>, expected: &Shape, findings: &m
         }
         _ => finding,
     };
+}
+
+/// Whether the text at a path means a number: of nodes, or of a label that has numbers.
+fn means_number(object: &Json<'_>, path: &FieldPath) -> bool {
+    match &*path.without_positions() {
+        "spec.disruption.budgets[].nodes" => true,
+        "spec.template.spec.requirements[].values[]" => {
+            let requirement = path.parent().and_then(|values| values.parent());
+            let text = |field| requirement.clone()?.key(field).find(object)?.as_str();
+            let operator = text("operator").and_then(Operator::parse);
+            let group = FieldPath::of(&["spec", "template", "spec", "nodeClassRef", "group"]);
+            let provider = group
+                .find(object)
+                .and_then(|group| Provider::of_group(group.as_str()?));
+            let label = provider
+                .zip(text("key"))
+                .and_then(|(provider, key)| provider.label(key));
+            operator.is_some_and(Operator::is_numeric)
+                || label.is_some_and(|label| label.values == LabelValues::Number)
+        }
+        _ => false,
+    }
 }
 
 /// The help for a mapping or a list where the API takes a single value: write the only value in it.
@@ -128,7 +157,11 @@ fn report_unknown(
     spelling: &mut Spelling,
     findings: &mut Findings<'_>,
 ) {
-    let suggestion = spelling.suggest(object, &path, name, known);
+    let suggestion = spelling.suggest(object, &path, name, known).or_else(|| {
+        // A field that is there and has no value is null.
+        let is_null = path.find(object).is_none();
+        is_null.then(|| Suggestion::from("remove it").with(Edit::Remove))
+    });
     let title = format!("karpenter.sh/{} has no such field", spelling.version.as_str());
     findings
         .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, title)

@@ -28,7 +28,7 @@ mod ratchet;
 mod removal;
 mod replicas;
 mod requirements;
-mod reserved_labels;
+pub(crate) mod reserved_labels;
 mod schedules;
 mod taints;
 #[cfg(test)]
@@ -103,6 +103,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &requirements::REQUIREMENT_UNSATISFIABLE,
     &requirements::REQUIREMENT_MIN_VALUES,
     &requirements::REQUIREMENT_MIN_VALUES_CUSTOM,
+    &requirements::REQUIREMENT_MIN_VALUES_UNMET,
     &requirements::REQUIREMENT_CONTRADICTION,
     &requirements::REQUIREMENT_REDUNDANT,
     &requirements::REQUIREMENT_ZONE_REGION,

@@ -124,6 +124,7 @@ fn write_label(row: &Value, table: &mut String) {
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
+            ("only", _) => write!(table, ".only(&[{}])", quoted(row, "only")),
             ("closed", set) => {
                 let since = numbers(&set["since"]);
                 write!(table, ".closed(({since}), &[{}])", quoted(set, "values"))

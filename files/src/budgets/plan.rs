@@ -176,9 +176,10 @@ fn spans(variant: &SeasonalBudgets, from: Timestamp, until: Timestamp) -> String
 /// The offsets of the zones in that time, each once.
 fn clocks(wish: &MaintenanceHours, variant: &SeasonalBudgets) -> Vec<String> {
     let zones = wish.allowed.iter().chain(&wish.frozen);
-    let clocks = zones.zip(&variant.offsets).map(|(local, offset)| {
+    let clocks = zones.zip(&variant.offsets).map(|(local, offsets)| {
         let zone = local.zone.iana_name().unwrap_or("UTC");
-        format!("{zone} is {}", from_utc(*offset))
+        let offsets: Vec<String> = offsets.iter().copied().map(from_utc).collect();
+        format!("{zone} is {}", offsets.join(" or "))
     });
     let mut lines: Vec<String> = clocks.collect();
     lines.sort_unstable();

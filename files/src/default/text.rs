@@ -121,33 +121,38 @@ fn insertions_for(
     for addition in &additions {
         let path = addition.path.parent()?;
         let parent = edit::node_at(document, &path)?;
-        if parent.entries().next().is_some() {
-            insertions.push(entry(text, parent, addition)?);
+        let name = key(addition)?;
+        let mut entries = parent.entries();
+        if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
+            insertions.push(if value.span().is_empty() {
+                edit::behind_key(text, key, &addition.value)?
+            } else {
+                edit::in_place_of(text, value, &addition.value)?
+            });
         } else if !filled.contains(&path) {
-            let fields = additions
+            let of_parent = additions
                 .iter()
                 .filter(|other| other.path.parent().as_ref() == Some(&path));
-            let fields = fields.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
-            let fields = Value::Object(fields.collect());
-            insertions.push(edit::in_place_of(text, parent, &fields)?);
+            let fields = of_parent.filter_map(|other| Some((key(other)?.to_owned(), other.value.clone())));
+            let is_new = |(name, _): &(String, Value)| parent.get(name).is_none();
+            insertions.push(new_entries(
+                text,
+                parent,
+                &fields.filter(is_new).collect::<Vec<_>>(),
+            )?);
             filled.push(path);
         }
     }
     Some(insertions)
 }
 
-/// The insertion of an addition into a mapping that has other entries.
-fn entry(text: &str, parent: NodeRef<'_, '_>, addition: &Addition) -> Option<Replacement> {
-    let name = key(addition)?;
-    let mut entries = parent.entries();
-    if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
-        return if value.span().is_empty() {
-            edit::behind_key(text, key, &addition.value)
-        } else {
-            edit::in_place_of(text, value, &addition.value)
-        };
-    }
-    edit::into_mapping(text, parent, name, &addition.value)
+/// The insertion of entries that a mapping lacks.
+fn new_entries(text: &str, parent: NodeRef<'_, '_>, fields: &[(String, Value)]) -> Option<Replacement> {
+    edit::into_mapping(text, parent, fields).or_else(|| {
+        let is_empty = parent.entries().next().is_none();
+        let fields = Value::Object(fields.iter().cloned().collect());
+        is_empty.then(|| edit::in_place_of(text, parent, &fields))?
+    })
 }
 
 fn key(addition: &Addition) -> Option<&str> {

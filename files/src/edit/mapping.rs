@@ -16,38 +16,48 @@ pub fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<N
     })
 }
 
-/// The insertion of an entry as the last one of a mapping: a comment above a key stays with the key. `None` if `mapping` is
-/// not written as one.
-pub fn into_mapping(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+/// The insertion of entries as the last ones of a mapping: a comment above a key, or behind a value, stays there. `None` if
+/// `mapping` is not written as one, or if it is empty and has no comment: it is then replaced as a whole.
+pub fn into_mapping(
+    text: &str,
+    mapping: NodeRef<'_, '_>,
+    entries: &[(String, Value)],
+) -> Option<Replacement> {
     match mapping.kind() {
-        NodeKind::Mapping(Style::Block) => block(text, mapping, key, value),
-        NodeKind::Mapping(Style::Flow) => flow(text, mapping, key, value),
+        NodeKind::Mapping(Style::Block) => block(text, mapping, entries),
+        NodeKind::Mapping(Style::Flow) => flow(text, mapping, entries),
         _ => None,
     }
 }
 
 /// On a new line, after that of the last entry.
-fn block(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+fn block(text: &str, mapping: NodeRef<'_, '_>, entries: &[(String, Value)]) -> Option<Replacement> {
     let (first, _) = mapping.entries().next()?;
     let separator = separator(text, first.span().start());
-    let entry = yaml::entry(key, value);
-    let lines: Vec<&str> = entry.lines().collect();
     let end = mapping.span().end();
     let line = text.get(end..)?.split('\n').next()?;
     let at = end + line.trim_end_matches('\r').len();
-    Some(inserted(at, separator.clone() + &lines.join(&separator)))
+    let mut new = String::new();
+    for (key, value) in entries {
+        for line in yaml::entry(key, value).lines() {
+            new.push_str(&separator);
+            new.push_str(line);
+        }
+    }
+    Some(inserted(at, new))
 }
 
 /// After the last entry: on a new line if that entry has its own line, else in the same line.
-fn flow(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Option<Replacement> {
+fn flow(text: &str, mapping: NodeRef<'_, '_>, entries: &[(String, Value)]) -> Option<Replacement> {
     let is_json = mapping.is_in_json();
     let Some((last, last_value)) = mapping.entries().last() else {
-        let entry = if is_json {
-            format!("{}:{value}", Value::from(key))
-        } else {
-            yaml::flow_entry(key, value)
-        };
-        return Some(inserted(mapping.span().start() + 1, entry));
+        let inside = mapping.span().slice(text).strip_prefix('{')?.strip_suffix('}')?;
+        let new: Vec<String> = entries
+            .iter()
+            .map(|(key, value)| yaml::flow_entry(key, value))
+            .collect();
+        let at = mapping.span().start() + 1;
+        return (!inside.trim().is_empty()).then(|| inserted(at, new.join(", ")));
     };
     let before = line_before(text, last.span().start());
     let has_own_line = before.trim().is_empty();
@@ -57,16 +67,30 @@ fn flow(text: &str, mapping: NodeRef<'_, '_>, key: &str, value: &Value) -> Optio
         (false, true) => String::new(),
         (false, false) => " ".to_owned(),
     };
-    let entry = match (is_json, has_own_line) {
-        (false, _) => yaml::flow_entry(key, value),
-        (true, true) => {
-            let pretty = serde_json::to_string_pretty(value).ok()?;
-            let lines: Vec<&str> = pretty.lines().collect();
-            format!("{}: {}", Value::from(key), lines.join(&separator))
-        }
-        (true, false) => format!("{}:{separator}{value}", Value::from(key)),
+    let entry = |(key, value): &(String, Value)| {
+        Some(match (is_json, has_own_line) {
+            (false, _) => yaml::flow_entry(key, value),
+            (true, true) => {
+                let pretty = serde_json::to_string_pretty(value).ok()?;
+                let lines: Vec<&str> = pretty.lines().collect();
+                format!("{}: {}", Value::from(key.as_str()), lines.join(&separator))
+            }
+            (true, false) => format!("{}:{separator}{value}", Value::from(key.as_str())),
+        })
     };
-    Some(inserted(last_value.span().end(), format!(",{separator}{entry}")))
+    let new: Option<Vec<String>> = entries.iter().map(entry).collect();
+    let new = separator.clone() + &new?.join(&format!(",{separator}"));
+    let end = last_value.span().end();
+    // A comment behind the last value stays with it.
+    let behind = text.get(end..)?.split('\n').next()?.trim_end_matches('\r');
+    let comment = behind.trim_start().strip_prefix(',').unwrap_or(behind);
+    if has_own_line && comment.trim_start().starts_with('#') {
+        return Some(Replacement {
+            span: Span::new(end, end + behind.len()),
+            text: format!(",{comment}{new}"),
+        });
+    }
+    Some(inserted(end, format!(",{new}")))
 }
 
 /// The insertion of a value after a key that has none.

@@ -17,11 +17,21 @@ use crate::text_rules::{
 /// What to write instead. For a value that must be quoted, its text as the author wrote it.
 pub fn suggestion(diagnostic: &Diagnostic, written: impl FnOnce() -> Option<String>) -> Option<String> {
     let suggestion = diagnostic.help.as_ref()?;
-    let written = (suggestion.edit == Some(Edit::Quote)).then(written).flatten();
-    Some(written.map_or_else(
-        || suggestion.text.clone(),
-        |written| Suggestion::quote(&written).text,
-    ))
+    let Some(Edit::Quote { is_number }) = suggestion.edit else {
+        return Some(suggestion.text.clone());
+    };
+    let text = match written() {
+        Some(written) if !has_leading_zero(&written) => Suggestion::quote(&written, is_number).text,
+        Some(written) if !is_number => format!("{}, or \"{written}\"", suggestion.text),
+        _ => suggestion.text.clone(),
+    };
+    Some(text)
+}
+
+/// Whether YAML reads a whole number otherwise than it is written: as octal, or without its zeros.
+fn has_leading_zero(written: &str) -> bool {
+    let digits = written.trim_start_matches(['+', '-']);
+    digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The suggestion as a change; `None` if there is none, or if the text is ambiguous: to YAML the limit `012` is ten, to its
@@ -36,7 +46,15 @@ pub fn change(
         Edit::Rename(name) => Some(Change::rename(name)),
         Edit::Remove => Some(Change::Remove),
         Edit::Unwrap => Some(Change::Unwrap),
-        Edit::Quote => Some(Change::write(Value::String(written(path)?))),
+        Edit::Quote { is_number } => {
+            let written = written(path)?;
+            let text = match (has_leading_zero(&written), is_number) {
+                (false, _) => written,
+                (true, true) => path.find(object)?.to_string(),
+                (true, false) => return None,
+            };
+            Some(Change::write(Value::String(text)))
+        }
         Edit::Set(value) => {
             let is_text = path.find(object)?.as_str().is_some() || !value.is_string();
             (is_text || written(path).as_deref() == value.as_str()).then(|| Change::write(value.clone()))

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use poolgate_core::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, NamespacedName, Needs, Pod, PodOnNode,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, NamespacedName, Needs, Pod,
+    PodOnNode, written_cost,
 };
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -100,9 +101,11 @@ impl<L> PodObject<L> {
             do_not_disrupt,
             // Kept only if something depends on it: otherwise equal pods would differ by it.
             started: instant(start.filter(|_| matches!(do_not_disrupt, Some(DoNotDisrupt::For(_))))),
-            deletion_cost: meta
-                .annotation(DELETION_COST_ANNOTATION)
-                .and_then(DeletionCost::parse),
+            // One that cannot be read still outranks the other.
+            disruption_cost: meta
+                .annotation(DISRUPTION_COST_ANNOTATION)
+                .map(|text| written_cost(text).unwrap_or(0)),
+            deletion_cost: meta.annotation(DELETION_COST_ANNOTATION).and_then(written_cost),
             priority: self.spec.priority(),
         }
     }

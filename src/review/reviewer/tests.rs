@@ -279,12 +279,13 @@ fn a_deletion_is_reviewed_by_the_stored_pool_and_has_its_name() {
         .expect("a policy")
         .policy;
     let reviewer = Reviewer::new(policy, Arc::default(), MutateVerdict::On);
-    let deleted = |nodes: i64, annotations: Value| {
+    let deleted_with = |nodes: i64, annotations: Value, options: Value| {
         let pool =
             json!({"metadata": {"name": "general", "annotations": annotations}, "status": {"nodes": nodes}});
         let mut review = nodepool_review("DELETE", &Value::Null, &pool);
         // As for a collection.
         review["request"]["name"] = json!("");
+        review["request"]["options"] = options;
         let body = review.to_string();
         let answer = reviewer
             .respond(Endpoint::Validate, body.as_bytes())
@@ -296,8 +297,27 @@ fn a_deletion_is_reviewed_by_the_stored_pool_and_has_its_name() {
         let answer: Value = serde_json::from_slice(&answer.body).expect("JSON");
         answer["response"].clone()
     };
+    let deleted = |nodes, annotations| deleted_with(nodes, annotations, Value::Null);
     let denied = deleted(3, json!({}));
     assert_eq!(denied["allowed"], false);
+    // The nodes stay.
+    for options in [
+        json!({"propagationPolicy": "Orphan"}),
+        json!({"orphanDependents": true}),
+    ] {
+        let orphaned = deleted_with(3, json!({}), options);
+        assert_eq!(
+            (&orphaned["allowed"], &orphaned["warnings"]),
+            (&json!(true), &Value::Null)
+        );
+    }
+    for options in [
+        json!({"propagationPolicy": "Background"}),
+        json!({"orphanDependents": false, "propagationPolicy": "Orphan"}),
+        json!([7]),
+    ] {
+        assert_eq!(deleted_with(3, json!({}), options)["allowed"], false);
+    }
     let message = denied["status"]["message"].as_str().expect("a message");
     assert!(
         message.starts_with(

@@ -46,6 +46,8 @@ pub struct AdmissionRequest<'b> {
     pub name: Text<'b>,
     pub operation: Operation,
     pub dry_run: bool,
+    /// Whether a deletion keeps what the object owns.
+    pub orphans: bool,
 }
 
 /// The objects of a request.
@@ -128,6 +130,7 @@ impl AdmissionRequest<'_> {
             name: own(self.name),
             operation: self.operation,
             dry_run: self.dry_run,
+            orphans: self.orphans,
         }
     }
 }
@@ -137,6 +140,10 @@ pub fn open<'b>(
     body: &'b [u8],
     objects: FieldMask<'_>,
 ) -> Result<(AdmissionRequest<'b>, Objects<'b>), Malformed> {
+    let options = [
+        ("propagationPolicy", FieldMask::All),
+        ("orphanDependents", FieldMask::All),
+    ];
     let request = [
         ("uid", FieldMask::All),
         ("kind", FieldMask::All),
@@ -147,6 +154,7 @@ pub fn open<'b>(
         ("object", objects),
         ("oldObject", objects),
         ("dryRun", FieldMask::All),
+        ("options", FieldMask::Only(&options)),
     ];
     let review = [
         ("apiVersion", FieldMask::All),
@@ -198,6 +206,7 @@ pub fn open<'b>(
         name,
         operation: Operation::from(&*text(&mut request, "operation")),
         dry_run: request.take("dryRun") == Json::Bool(true),
+        orphans: orphans(&mut request.take("options")),
     };
     if request.uid.is_empty() {
         return Err(Malformed::NoUid);
@@ -208,6 +217,14 @@ pub fn open<'b>(
 /// A request without its objects. It can be answered even if one of them cannot be read.
 pub fn open_without_objects(body: &[u8]) -> Result<AdmissionRequest<'_>, Malformed> {
     open(body, FieldMask::Nothing).map(|(request, _)| request)
+}
+
+/// Whether a deletion with these options keeps what the object owns. The older field wins, as in the API server.
+fn orphans(options: &mut Json<'_>) -> bool {
+    match options.take("orphanDependents") {
+        Json::Bool(orphans) => orphans,
+        _ => text(options, "propagationPolicy") == "Orphan",
+    }
 }
 
 /// The text of a field; empty if it is missing.

@@ -153,12 +153,12 @@ fn a_fix_that_is_denied_again_is_not_written() {
     let outcome = lint_in(directory.path(), &["--fix", "--output", "github", "a.yaml"], "");
     let expected = UNQUOTED.replace("nodes: 3", "nodes: \"3\"").replace(
         "[012, 1.0, 0x1F, 1.10, on, yes, true, 1_0]",
-        r#"["012", "1.0", "0x1F", "1.10", "on", "yes", "true", "1_0"]"#,
+        r#"[012, "1.0", "0x1F", "1.10", "on", "yes", "true", "1_0"]"#,
     );
     let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
     assert_eq!(fixed, expected);
     assert!(
-        outcome.stderr.contains("4 errors, 1 warning; 9 places fixed"),
+        outcome.stderr.contains("5 errors, 1 warning; 8 places fixed"),
         "{}",
         outcome.stderr
     );
@@ -183,10 +183,47 @@ fn a_fix_that_is_denied_again_is_not_written() {
 fn the_author_reads_what_stands_in_the_file() {
     let directory = directory(&[("a.yaml", UNQUOTED)]);
     let printed = lint_in(directory.path(), &["--output", "github", "a.yaml"], "").stdout;
-    for written in ["012", "1.0", "0x1F", "1.10", "on", "yes", "1_0"] {
+    assert!(
+        printed.contains("rite it in quotes: \"10\", or \"012\""),
+        "{printed}"
+    );
+    for written in ["1.0", "0x1F", "1.10", "on", "yes", "1_0"] {
         let suggestion = format!("rite it in quotes: \"{written}\"");
         assert!(printed.contains(&suggestion), "{written}: {printed}");
     }
+}
+
+#[test]
+fn a_number_with_a_leading_zero_is_written_as_kubectl_reads_it() {
+    let pool = |cpus: [&str; 4], nodes: [&str; 2]| {
+        let [listed, exact, more, fewer] = cpus;
+        let [octal, plain] = nodes;
+        format!(
+            "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: general}}\nspec:\n  disruption:\n    \
+             consolidateAfter: 1m\n    budgets: [{{nodes: {octal}}}, {{nodes: {plain}, reasons: [Drifted]}}]\n  template:\n    \
+             spec:\n      expireAfter: 720h\n      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}\n      \
+             requirements:\n      - {{key: karpenter.k8s.aws/instance-cpu, operator: In, values: [{listed}, {exact}]}}\n      \
+             - {{key: karpenter.k8s.aws/instance-cpu, operator: Gt, values: [{more}]}}\n      \
+             - {{key: example.com/shard, operator: In, values: [{fewer}]}}\n"
+        )
+    };
+    let before = pool(["08", "\"16\"", "010", "07"], ["017", "010"]);
+    let after = pool(["\"8\"", "\"16\"", "\"8\"", "07"], ["\"15\"", "\"8\""]);
+    let directory = directory(&[("a.yaml", &before)]);
+    lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(fixed, after);
+}
+
+#[test]
+fn an_unknown_field_that_is_null_is_removed() {
+    let text = SOUND.replacen("\nspec:\n", "\nspec:\n  foo: null\n", 1);
+    let directory = directory(&[("a.yaml", &text)]);
+    let outcome = lint_in(directory.path(), &["--output", "concise", "a.yaml"], "");
+    assert!(outcome.stdout.contains("error[field-unknown]"), "{outcome:?}");
+    lint_in(directory.path(), &["--fix", "a.yaml"], "");
+    let fixed = fs::read_to_string(directory.path().join("a.yaml")).expect("a file");
+    assert_eq!(fixed, SOUND);
 }
 
 #[test]

@@ -25,9 +25,11 @@
 //	                                 → {hash, matches} | {undecodable}
 //	budgets   {object, at, nodes}    which budgets are active, and how many nodes each reason may disrupt
 //	                                 → {budgets[{active, error?}], allowed{reason: {nodes, error?}}}
-//	provision {object, count, intolerant?}
+//	provision {object, count, intolerant?, bestEffort?}
 //	                                 which nodes Karpenter launches for this many pods that each need one
-//	                                 → {managed, launched[{labels, annotations, instanceTypes}], rejected?, panic?}
+//	                                 → {managed, launched[{labels, annotations, instanceTypes, claim[]}], rejected?, panic?}
+//	eviction  {object, managed?}     the cost of evicting a pod, also if Karpenter manages deletion costs
+//	                                 → {cost}
 //	static    {object}               how many nodes a static pool may have, and how many more
 //	                                 → {granted, spare}
 //	limits    {object, usage}        whether a pool with this usage may have another node
@@ -83,6 +85,10 @@ type question struct {
 	Labels map[string]string `json:"labels"`
 	// Intolerant applies to pods.
 	Intolerant bool `json:"intolerant"`
+	// BestEffort applies to minValues.
+	BestEffort bool `json:"bestEffort"`
+	// Managed is whether Karpenter manages deletion costs.
+	Managed bool `json:"managed"`
 	// Usage is by resource.
 	Usage corev1.ResourceList `json:"usage"`
 }
@@ -160,8 +166,8 @@ func reply(definitions definitions, line []byte) (any, error) {
 		return drift(asked.Object, asked.Labels)
 	case "budgets":
 		return budgets(asked.Object, asked.At.Time, asked.Nodes)
-	case "provision", "static", "limits":
-		return launchKinds(asked)
+	case "provision", "static", "limits", "eviction":
+		return launchKinds(definitions, asked)
 	case "cron":
 		return fireTimes(asked.Text, asked.At.Time, asked.Count), nil
 	case "duration":

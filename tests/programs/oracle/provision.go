@@ -23,14 +23,17 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/utils/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 )
 
-// launchKinds are the questions about launching nodes.
-func launchKinds(asked question) (any, error) {
+// launchKinds are the questions about launching nodes, and about the pods on them.
+func launchKinds(definitions definitions, asked question) (any, error) {
 	switch asked.Kind {
 	case "provision":
-		return provision(asked.Object, asked.Count, asked.Intolerant)
+		return provision(definitions, asked)
+	case "eviction":
+		return eviction(asked.Object, asked.Managed)
 	case "static":
 		return static(asked.Object)
 	default:
@@ -55,6 +58,8 @@ type launchedNode struct {
 	Annotations map[string]string `json:"annotations"`
 	// InstanceTypes is how many of them match.
 	InstanceTypes int `json:"instanceTypes"`
+	// Claim is why the API server rejects the NodeClaim.
+	Claim []finding `json:"claim,omitempty"`
 }
 
 // provider is Karpenter's own kwok provider, which knows its labels and has instance types, but no machines.
@@ -69,14 +74,14 @@ var provider = sync.OnceValues(func() (*kwok.CloudProvider, error) {
 
 // provision runs Karpenter's scheduler for pods that each need a separate node, with no other pool and no node yet.
 // They tolerate every taint, or none.
-func provision(object json.RawMessage, pods int, intolerant bool) (answered any, failed error) {
+func provision(definitions definitions, asked question) (answered any, failed error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			answered, failed = provisionAnswer{Managed: true, Launched: []launchedNode{}, Panic: fmt.Sprint(cause)}, nil
 		}
 	}()
 	pool := &karpenter.NodePool{}
-	if err := json.Unmarshal(object, pool); err != nil {
+	if err := json.Unmarshal(asked.Object, pool); err != nil {
 		return nil, err
 	}
 	provider, err := provider()
@@ -93,14 +98,18 @@ func provision(object json.RawMessage, pods int, intolerant bool) (answered any,
 	}
 	pools := []*karpenter.NodePool{pool}
 	typesByPool := map[string][]*cloudprovider.InstanceType{pool.Name: instanceTypes}
-	waiting := waitingPods(pods, intolerant)
+	waiting := waitingPods(asked.Count, asked.Intolerant)
 	cluster := state.NewCluster(clock.RealClock{}, nil, provider)
 	topology, err := scheduling.NewTopology(ctx, nil, cluster, nil, pools, typesByPool, waiting)
 	if err != nil {
 		return nil, err
 	}
+	policy := options.MinValuesPolicyStrict
+	if asked.BestEffort {
+		policy = options.MinValuesPolicyBestEffort
+	}
 	scheduler := scheduling.NewScheduler(ctx, nil, pools, cluster, nil, topology, typesByPool, nil, silence{},
-		clock.RealClock{}, nil, nil, scheduling.MinValuesPolicy(options.MinValuesPolicyStrict))
+		clock.RealClock{}, nil, nil, scheduling.MinValuesPolicy(policy))
 	results, err := scheduler.Solve(ctx, waiting)
 	if err != nil {
 		return nil, err
@@ -108,9 +117,13 @@ func provision(object json.RawMessage, pods int, intolerant bool) (answered any,
 	answer := provisionAnswer{Managed: true, Launched: []launchedNode{}}
 	for _, claim := range results.NewNodeClaims {
 		made := claim.ToNodeClaim()
-		answer.Launched = append(answer.Launched, launchedNode{
+		node := launchedNode{
 			Labels: made.Labels, Annotations: made.Annotations, InstanceTypes: len(claim.InstanceTypeOptions),
-		})
+		}
+		if node.Claim, err = judgeClaim(definitions, made); err != nil {
+			return nil, err
+		}
+		answer.Launched = append(answer.Launched, node)
 	}
 	for _, why := range results.PodErrors {
 		answer.Rejected = why.Error()
@@ -150,6 +163,21 @@ type silence struct{}
 
 // Publish drops the events.
 func (silence) Publish(...events.Event) {}
+
+type evictionAnswer struct {
+	Cost float64 `json:"cost"`
+}
+
+// eviction computes the cost by which Karpenter orders nodes, for one pod.
+func eviction(object json.RawMessage, managed bool) (any, error) {
+	pod := &corev1.Pod{}
+	if err := json.Unmarshal(object, pod); err != nil {
+		return nil, err
+	}
+	gates := options.FeatureGates{PodDeletionCostManagement: managed}
+	ctx := options.ToContext(context.Background(), &options.Options{FeatureGates: gates})
+	return evictionAnswer{disruption.EvictionCost(ctx, pod)}, nil
+}
 
 type staticAnswer struct {
 	// Granted is how many of the nodes that it wants the pool may have, if it has none.

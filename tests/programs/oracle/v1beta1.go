@@ -76,7 +76,7 @@ func offerings() cloudprovider.Offerings {
 }
 
 // launchKinds are the questions about launching nodes. Only the newest Karpenter answers them.
-func launchKinds(question) (any, error) {
+func launchKinds(definitions, question) (any, error) {
 	return nil, errors.New("this oracle launches nothing")
 }
 

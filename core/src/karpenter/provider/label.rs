@@ -79,6 +79,8 @@ pub struct Label {
     pub unit: Option<Unit>,
     /// The smallest of its numbers, if that is known.
     pub smallest: Option<i64>,
+    /// All values that instance types have, if they are few; nothing checks them.
+    pub only: &'static [&'static str],
     /// The values that it may have, if the provider checks them.
     pub closed: Option<ClosedSet>,
 }
@@ -96,6 +98,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         is_shared: false,
         unit: None,
         smallest: None,
+        only: &[],
         closed: None,
     }
 }
@@ -158,6 +161,11 @@ impl Label {
 
     pub(super) const fn smallest(mut self, number: i64) -> Self {
         self.smallest = Some(number);
+        self
+    }
+
+    pub(super) const fn only(mut self, values: &'static [&'static str]) -> Self {
+        self.only = values;
         self
     }
 

@@ -51,6 +51,8 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         label("karpenter.k8s.aws/instance-tenancy", Text).closed((1, 9, 0), &["dedicated", "default"]).everywhere_since(1, 9, 0).since(1, 9, 0),
         label("karpenter.k8s.aws/placement-group-id", Text).since(1, 11, 0),
         label("karpenter.k8s.aws/placement-group-partition", Number).since(1, 11, 0),
+        label("kubernetes.io/arch", Text).only(&["amd64", "arm64"]),
+        label("kubernetes.io/os", Text).only(&["linux", "windows"]),
         label("node.kubernetes.io/windows-build", Text),
         label("topology.k8s.aws/zone-id", Text).since(0, 36, 3),
         label("topology.kubernetes.io/region", Text).everywhere(),
@@ -95,7 +97,7 @@ pub(crate) static PROVIDERS: &[Provider] = &[
         forbidden: &[
         ],
     },
-    newest: Some(ProviderVersion::new(1, 15, 1)),
+    newest: Some(ProviderVersion::new(1, 15, 2)),
     core: &[
         contains((0, 32, 0), (0, 32, 0)), contains((0, 33, 0), (0, 33, 0)), contains((0, 34, 0), (0, 34, 0)),
         contains((0, 35, 0), (0, 35, 0)), contains((0, 36, 0), (0, 36, 0)), contains((0, 37, 0), (0, 37, 0)),

@@ -273,16 +273,15 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
     }
 }
 
-/// Reports the fields that are not in the table. An explicit `null` is ignored: nothing is lost by it, and Go
-/// programs write `creationTimestamp: null`.
+/// Reports the fields that are not in the table. Strict decoding rejects an unknown field even if it is null.
 fn unknown<'a>(
     map: &'a Object<'a>,
     known: Fields,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
-    for (name, value) in map {
-        if value.is_null() || known.iter().any(|(known, _)| *known == name) {
+    for (name, _) in map {
+        if known.iter().any(|(known, _)| *known == name) {
             continue;
         }
         let last = Step::Key(name);
@@ -426,6 +425,7 @@ mod tests {
             found(&object),
             [
                 "spec.template.spec.taints[0].oprator is unknown",
+                "spec.template.spec.kubelet is unknown",
                 "spec.wieght is unknown",
                 "extra is unknown"
             ]

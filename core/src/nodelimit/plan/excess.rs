@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::situation::Situation;
-use super::state::{Claim, ClaimState, DeletionCost, DoNotDisrupt, ObjectRef, Pod};
+use super::state::{Claim, ClaimState, DoNotDisrupt, ObjectRef, Pod, PodCosts};
 use crate::api::{NodeLimit, NodeLimitMode, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
@@ -17,8 +17,8 @@ pub(crate) const MOST_VICTIMS: usize = 100;
 /// The cost of one pod is clamped to the range from minus this to this.
 const DEAREST: f64 = 10.0;
 
-/// The deletion cost that counts as much as one pod.
-const DELETION_COST_OF_A_POD: f64 = 134_217_728.0;
+/// The cost in an annotation that counts as much as one pod.
+const COST_OF_A_POD: f64 = 134_217_728.0;
 
 /// The priority that counts as much as one pod.
 const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
@@ -74,7 +74,7 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
     let standing = standing(situation, limit);
     let is_listed = |claim: &&ClaimState<'_>| listed.contains(&*claim.uid);
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
-    sort(&mut to_go, situation.wall);
+    sort(&mut to_go, situation);
     if to_go.len() > excess {
         return Termination::listing(Some(uids(to_go.iter().take(excess))));
     }
@@ -123,7 +123,7 @@ fn choose<'p>(
     listed: &BTreeSet<&str>,
 ) -> Termination<'p> {
     if excess > 0 {
-        sort(&mut standing, situation.wall);
+        sort(&mut standing, situation);
         standing.truncate(excess.min(MOST_VICTIMS));
         return Termination {
             victims: Some(uids(standing.iter())),
@@ -175,10 +175,11 @@ fn goes_last(claim: &ClaimState<'_>) -> bool {
 }
 
 /// Sorts claims by the order in which they are to be deleted.
-fn sort(claims: &mut Vec<&ClaimState<'_>>, now: Timestamp) {
+fn sort(claims: &mut Vec<&ClaimState<'_>>, situation: &Situation<'_>) {
+    let (now, costs) = (situation.wall, situation.pool.pod_costs);
     let mut ranked: Vec<_> = claims
         .drain(..)
-        .map(|claim| (Rank::of(claim, now), claim))
+        .map(|claim| (Rank::of(claim, costs, now), claim))
         .collect();
     ranked.sort_by(|(one, first), (other, second)| {
         let dearness = one.cmp(other);
@@ -193,11 +194,11 @@ struct Rank {
 }
 
 impl Rank {
-    fn of(claim: &ClaimState<'_>, now: Timestamp) -> Self {
+    fn of(claim: &ClaimState<'_>, costs: PodCosts, now: Timestamp) -> Self {
         let kind = Kind::of(claim, now);
         let cost = match kind {
             Kind::Unlaunched | Kind::Empty => 0.0,
-            _ => rescheduling_cost(&claim.pods) * lifetime_remaining(claim, now),
+            _ => rescheduling_cost(&claim.pods, costs) * lifetime_remaining(claim, now),
         };
         Self { kind, cost }
     }
@@ -231,16 +232,18 @@ impl Kind {
 }
 
 /// What it costs to move the pods to other nodes.
-fn rescheduling_cost(pods: &[&Pod]) -> f64 {
-    let cost = |pod: &&Pod| {
-        let deletion = pod.deletion_cost.map_or(0.0, DeletionCost::get) / DELETION_COST_OF_A_POD;
-        let priority = f64::from(pod.priority.unwrap_or(0)) / PRIORITY_OF_A_POD;
-        (1.0 + deletion + priority).clamp(-DEAREST, DEAREST)
-    };
-    let mut costs: Vec<f64> = pods.iter().map(cost).collect();
+fn rescheduling_cost(pods: &[&Pod], costs: PodCosts) -> f64 {
+    let mut costs: Vec<f64> = pods.iter().map(|pod| eviction_cost(pod, costs)).collect();
     // In a fixed order, so that the sum is the same to the last bit whatever the order of the pods.
     costs.sort_unstable_by(f64::total_cmp);
     costs.into_iter().sum()
+}
+
+/// What it costs to evict a pod, as Karpenter's `EvictionCost` computes it.
+pub fn eviction_cost(pod: &Pod, costs: PodCosts) -> f64 {
+    let written = f64::from(costs.read(pod).unwrap_or(0)) / COST_OF_A_POD;
+    let priority = f64::from(pod.priority.unwrap_or(0)) / PRIORITY_OF_A_POD;
+    (1.0 + written + priority).clamp(-DEAREST, DEAREST)
 }
 
 /// The share of its lifetime that a claim still has. 1 if it never expires.

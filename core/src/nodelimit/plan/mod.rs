@@ -21,6 +21,7 @@ use replacement::{Obstacle, Replacements};
 use situation::Situation;
 
 pub use events::{Event, EventReason, above_limit, of_limit};
+pub use excess::eviction_cost;
 pub use replacement::{
     Deadline, DrainObstacle, Ended, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget,
     PodOnNode, ReplacementOutcome, ReplacementState,
@@ -28,10 +29,10 @@ pub use replacement::{
 pub(crate) use situation::Counts;
 pub use situation::{Memory, Numbers};
 pub use state::{
-    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DeletionCost, Disruption,
-    DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node, NodeTemplate,
-    Now, ObjectRef, PODS, Pod, Pool, PoolState, Protection, Requirement, Resources, Rights, RolloutState,
-    SETTLE, Settings, Taint, Toleration, Tries,
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
+    Disruption, DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
+    NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState, Protection, Requirement, Resources,
+    Rights, RolloutState, SETTLE, Settings, Taint, Toleration, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.

@@ -146,7 +146,7 @@ fn check_window(budget: &Budget, findings: &mut Findings<'_>) -> bool {
     if is_sound && budget.is_always_active() {
         let duration = budget.duration.as_ref().present();
         let text = duration.map_or("", |duration| &duration.text);
-        let title = "the next window begins before this one ends";
+        let title = "the next window begins no later than this one ends";
         findings
             .report(&BUDGET_WINDOWS_JOIN, budget.path("duration"), text, title)
             .consequence("the budget is always active")

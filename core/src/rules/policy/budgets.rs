@@ -2,7 +2,7 @@
 
 use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, Disruption, Field, NodePool};
+use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool};
 use crate::policy::{BudgetBounds, FreezeWindow};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -27,8 +27,12 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
             .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, title)
             .suggest("remove budgets that are never the lowest");
     }
-    if bounds.require_always && !budgets.iter().any(holds_always) {
-        let title = "the policy requires a budget that is always active for every reason";
+    if bounds.require_always
+        && !reasons(findings)
+            .iter()
+            .all(|reason| budgets.always_limit(reason))
+    {
+        let title = "the policy requires an active budget for every reason at all times";
         findings
             .report(
                 &BUDGET_ALWAYS,
@@ -42,8 +46,13 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
     check_freezes(pool, budgets, &bounds.freeze_windows, findings);
 }
 
-fn holds_always(budget: &Budget) -> bool {
-    budget.has_no_window() && budget.reasons.is_absent()
+/// The reasons for which Karpenter asks the budgets.
+fn reasons(findings: &Findings<'_>) -> Reasons {
+    if findings.context.release.has(KarpenterVersion::UNHEALTHY) {
+        Reasons::ALL
+    } else {
+        Reasons::ALL_BUT_REPAIR
+    }
 }
 
 fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::demand::Demand;
-use super::min_values::REQUIREMENT_MIN_VALUES;
+use super::min_values::report_unmet;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{ErrorType, counted};
@@ -139,7 +139,7 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
         cuts.any(|cut| excluding(named(value), *cut, &others).is_none())
     };
     if values.clone().any(is_left) {
-        check_variety(list, &same, &others, naming, findings);
+        check_variety(list, &same, &others, (naming, scope), findings);
         return;
     }
     if contradict(&[&[list], &*same, &others].concat()) {
@@ -181,7 +181,7 @@ fn check_variety(
     list: OnName<'_, '_>,
     same: &[OnName<'_, '_>],
     others: &[OnName<'_, '_>],
-    naming: &Naming,
+    (naming, scope): (&Naming, &Scope<'_>),
     findings: &mut Findings<'_>,
 ) {
     let is_alone = |one: &OnName<'_, '_>| {
@@ -227,18 +227,10 @@ fn check_variety(
             },
             counted(most, "value")
         );
-        let least = one.demand.min_values.unwrap_or_default();
-        let listed = list.demand.to_string();
-        findings
-            .report(
-                &REQUIREMENT_MIN_VALUES,
-                one.demand.at.field("minValues"),
-                least,
-                title,
-            )
-            .consequence(format!("{NEVER_LAUNCHES} because of {listed}"))
-            .related(list.demand.at.path())
-            .suggest("lower minValues, or list more of them");
+        let cause = format!(" because of {}", list.demand);
+        if let Some(finding) = report_unmet(one.demand, title, &cause, scope, findings) {
+            finding.related(list.demand.at.path());
+        }
     }
 }
 

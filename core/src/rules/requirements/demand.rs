@@ -6,8 +6,8 @@ use super::scope::Scope;
 use crate::diagnostic::FieldPath;
 use crate::json::FewMap;
 use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, OS_LABEL, Operator, Part, Provider,
-    Selection, Template, ZONE_LABEL, canonical_label, selection_of,
+    LabelKind, Operator, Part, Provider, Selection, Template, canonical_label, is_on_every_instance_type,
+    selection_of,
 };
 
 /// How many values a message names; the others are only counted.
@@ -135,15 +135,9 @@ impl<'a> Demand<'a> {
         values.len()
     }
 
-    /// Whether every instance type certainly carries the label. Which release of the provider runs is not known, so all of
-    /// them must agree.
+    /// Whether every instance type certainly carries the label.
     pub fn is_on_every_instance_type(&self) -> bool {
-        match self.key {
-            ARCH_LABEL | OS_LABEL | ZONE_LABEL | INSTANCE_TYPE_LABEL | CAPACITY_TYPE_LABEL => true,
-            key => self
-                .provider
-                .is_some_and(|provider| provider.has_everywhere(key, None)),
-        }
+        is_on_every_instance_type(self.key, self.provider)
     }
 }
 

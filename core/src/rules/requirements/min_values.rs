@@ -3,7 +3,7 @@
 use super::demand::{At, Demand, Group};
 use super::scope::{NEVER_LAUNCHES, Scope};
 use super::values::{Judgement, judge};
-use crate::diagnostic::{Origin, counted};
+use crate::diagnostic::{Diagnostic, Origin, Severity, counted};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{
     CAPACITY_TYPE_LABEL, Field, KarpenterVersion, Operator, Requirement, Selection, whole_number,
@@ -11,7 +11,8 @@ use crate::karpenter::{
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
-pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Silent);
+pub static REQUIREMENT_MIN_VALUES: Rule = rule!("requirement-min-values", Error, Schema);
+pub static REQUIREMENT_MIN_VALUES_UNMET: Rule = rule!("requirement-min-values-unmet", Warning, Silent);
 pub static REQUIREMENT_MIN_VALUES_CUSTOM: Rule = rule!("requirement-min-values-custom", Warning, Silent);
 
 /// The number, if the definition accepts it. Other parts of the requirement may be wrong.
@@ -33,9 +34,7 @@ pub fn read(
     let range = field.range(scope.context.release)?;
     if !range.contains(&least) {
         let title = format!("minValues must be from {} to {}", range.start(), range.end());
-        findings
-            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
-            .origin(Origin::Schema);
+        findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
         return None;
     }
     // The check of the values reports an empty list.
@@ -43,7 +42,6 @@ pub fn read(
         let title = format!("operator In lists only {}", counted(listed, "value"));
         findings
             .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
-            .origin(Origin::Schema)
             .suggest("list more values, or lower minValues");
         return None;
     }
@@ -87,16 +85,50 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
         ),
         _ => format!("the requirement allows only {}", counted(different, "value")),
     };
-    let finding = findings.report(&REQUIREMENT_MIN_VALUES, path(), least, title);
     // Karpenter's own check counts a repeated value again, its scheduler does not.
     if left.is_checked && demand.asks_for_more_than(left.listed) {
-        finding
+        findings
+            .report(&REQUIREMENT_MIN_VALUES, path(), least, title)
             .origin(Origin::Runtime)
-            .consequence("the NodePool never becomes Ready and launches nothing");
+            .consequence("the NodePool never becomes Ready and launches nothing")
+            .suggest("lower minValues, or allow more values");
     } else {
-        finding.consequence(NEVER_LAUNCHES);
+        report_unmet(demand, title, "", scope, findings);
     }
-    finding.suggest("lower minValues, or allow more values");
+}
+
+/// Reports that Karpenter's scheduler finds too few values, unless it is known to lower the number. `cause` follows the
+/// consequence.
+pub fn report_unmet<'f>(
+    demand: &Demand<'_>,
+    title: String,
+    cause: &str,
+    scope: &Scope<'_>,
+    findings: &'f mut Findings<'_>,
+) -> Option<&'f mut Diagnostic> {
+    let context = &scope.context;
+    let is_kept = context.policy.cluster.keeps_min_values(context.release);
+    let (severity, condition, help) = match is_kept {
+        Some(false) => return None,
+        Some(true) => (Severity::Error, "", ""),
+        None => (
+            Severity::Warning,
+            ", unless MIN_VALUES_POLICY is BestEffort",
+            ". Declare the setting: cluster.minValuesPolicy in the policy",
+        ),
+    };
+    let least = demand.min_values.unwrap_or_default();
+    let finding = findings
+        .report(
+            &REQUIREMENT_MIN_VALUES_UNMET,
+            demand.at.field("minValues"),
+            least,
+            title,
+        )
+        .severity(severity)
+        .consequence(format!("{NEVER_LAUNCHES}{cause}{condition}"))
+        .suggest(format!("lower minValues, or allow more values{help}"));
+    Some(finding)
 }
 
 /// Compares the largest number on one label with how many values all demands on it leave, if they do not contradict each
@@ -107,7 +139,7 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
         return;
     }
     let largest = group.demands.iter().max_by_key(|demand| demand.min_values);
-    let Some((demand, least)) = largest.and_then(|demand| Some((demand, demand.min_values?))) else {
+    let Some(demand) = largest.filter(|demand| demand.min_values.is_some()) else {
         return;
     };
     let existing = existing(demand.key, scope);
@@ -130,16 +162,10 @@ pub fn check_together(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
         "the requirements on this label leave only {}",
         counted(left, "value")
     );
-    findings
-        .report(
-            &REQUIREMENT_MIN_VALUES,
-            demand.at.field("minValues"),
-            least,
-            title,
-        )
-        .consequence(format!("{NEVER_LAUNCHES} because of {rest}"))
-        .suggest("allow more values, or lower minValues")
-        .related = others().map(|other| other.at.path()).collect();
+    let cause = format!(" because of {rest}");
+    if let Some(finding) = report_unmet(demand, title, &cause, scope, findings) {
+        finding.related = others().map(|other| other.at.path()).collect();
+    }
 }
 
 /// The values that a requirement leaves on its own.

@@ -93,8 +93,22 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
     if let Some(name) = other_name(key, value) {
         return Some(Slip::certain("no node has this value", Some(name.to_owned())));
     }
-    if demand.kind == LabelKind::WellKnown(LabelValues::Number) && integer(value).is_none() {
-        return Some(Slip::certain("the values of this label are whole numbers", None));
+    let label = scope.provider.and_then(|provider| provider.label(key));
+    if let Some(label) = label.filter(|label| !label.only.is_empty() && !label.only.contains(&value)) {
+        return Some(Slip {
+            supported: label.only,
+            ..Slip::certain("no instance type of the provider has this value", None)
+        });
+    }
+    if demand.kind == LabelKind::WellKnown(LabelValues::Number) {
+        let Some(number) = integer(value) else {
+            return Some(Slip::certain("the values of this label are whole numbers", None));
+        };
+        let plain = number.to_string();
+        if plain != value {
+            let why = "the numbers of this label have neither leading zeros nor a sign";
+            return Some(Slip::certain(why, Some(plain)));
+        }
     }
     if let Some(domain) = key.strip_suffix("/instance-category")
         && value.bytes().any(|byte| byte.is_ascii_digit())

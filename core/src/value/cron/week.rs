@@ -116,6 +116,19 @@ impl Schedule {
         Some(week)
     }
 
+    /// Minutes that are inside such windows in every week, perhaps not all: a schedule that fires on days of the month or of the
+    /// week fires on all these days of the week.
+    pub(crate) fn certain_week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
+        let Kind::Calendar(fields) = &self.0 else {
+            return None;
+        };
+        let days = match fields.days {
+            Days::Either { weekdays, .. } => Days::Weekdays(weekdays),
+            days => days,
+        };
+        Self(Kind::Calendar(Fields { days, ..*fields })).week(length)
+    }
+
     /// The first minute of the week at which it fires, if it is the same every week.
     pub(crate) fn first_of_week(&self) -> Option<usize> {
         let (fields, weekdays) = self.weekly()?;
@@ -204,6 +217,19 @@ mod tests {
         assert!(both.is_whole_week());
         assert!(week("0 0 * * 3", 7 * 24 * 60).unwrap().is_whole_week());
         assert!(week("0 0 * * 3", u64::MAX / 60).unwrap().is_whole_week());
+    }
+
+    #[test]
+    fn a_schedule_of_dates_or_weekdays_is_certain_of_its_weekdays() {
+        let certain = |text: &str| {
+            let schedule = Schedule::parse(text).unwrap();
+            schedule.certain_week(Duration::from_hours(1))
+        };
+        assert_eq!(certain("0 3 1 * sat"), week("0 3 * * sat", 60));
+        assert_eq!(certain("0 3 * * sat"), week("0 3 * * sat", 60));
+        for schedule in ["0 3 1 * *", "0 3 1 6 sat", "@every 1h"] {
+            assert_eq!(certain(schedule), None, "{schedule}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `computeRequirements` of `pkg/providers/instancetype/types.go` in `karpenter-provider-aws` 1.15.1: the category and the
+//! `computeRequirements` of `pkg/providers/instancetype/types.go` in `karpenter-provider-aws` 1.15.2: the category and the
 //! generation by `instanceTypeScheme`, the same expression at least since 1.0.8; family and size by a split at the dot. The
 //! architecture is that of EC2 (`ProcessorInfo.SupportedArchitectures`), listed by family.
 

@@ -17,8 +17,8 @@ pub use claim::{
 };
 pub use marks::{HeldFor, Marks};
 pub use pod::{
-    DELETION_COST_ANNOTATION, DeletionCost, DoNotDisrupt, Effect, Needs, PODS, Pod, Protection, Resources,
-    Taint, Toleration, tolerated,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Effect, Needs, PODS, Pod, PodCosts,
+    Protection, Resources, Taint, Toleration, tolerated, written_cost,
 };
 pub use pool::{NodeTemplate, Pool, Requirement};
 

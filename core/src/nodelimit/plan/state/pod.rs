@@ -3,17 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::{SignedDuration, Timestamp};
 
+use crate::karpenter::KarpenterVersion;
+use crate::policy::{FeatureGate, GateState, Policy};
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 use crate::value::words;
 
-/// The annotation that sets how much the deletion of a pod costs.
+/// The annotation that sets how much the disruption of a pod costs, from Karpenter 1.15 on.
+pub const DISRUPTION_COST_ANNOTATION: &str = "karpenter.sh/disruption-cost";
+
+/// The annotation that sets how much the deletion of a pod costs. It counts for disruption, too, if nothing else does.
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// A pod on a node, without its name: pods of one workload are equal, and may be kept once.
@@ -39,8 +43,10 @@ pub struct Pod {
     pub do_not_disrupt: Option<DoNotDisrupt>,
     /// `status.startTime`; only needed with [`DoNotDisrupt::For`].
     pub started: Option<Timestamp>,
+    /// Its `karpenter.sh/disruption-cost`; 0 if it is not a number.
+    pub disruption_cost: Option<i32>,
     /// Its `controller.kubernetes.io/pod-deletion-cost`; `None` if it is missing or not a number.
-    pub deletion_cost: Option<DeletionCost>,
+    pub deletion_cost: Option<i32>,
     /// `spec.priority`, as the API server took it from the pod's priority class.
     pub priority: Option<i32>,
 }
@@ -90,31 +96,44 @@ impl fmt::Display for DoNotDisrupt {
     }
 }
 
-/// The deletion cost of a pod: a number.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DeletionCost(f64);
-
-impl DeletionCost {
-    /// The cost for a number, none for NaN; -0 becomes 0.
-    pub fn new(cost: f64) -> Option<Self> {
-        (!cost.is_nan()).then_some(Self(cost + 0.0))
-    }
-
-    /// Reads the annotation. Karpenter ignores a value that is not a number.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::new(text.parse().ok()?)
-    }
-
-    pub(crate) const fn get(self) -> f64 {
-        self.0
-    }
+/// The number in an annotation about costs: 32 bits, as Karpenter and the controller of `ReplicaSets` read it.
+pub fn written_cost(text: &str) -> Option<i32> {
+    text.parse().ok()
 }
 
-impl Eq for DeletionCost {}
+/// Which annotations say what the disruption of a pod costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodCosts {
+    /// The deletion cost: Karpenter before 1.15.
+    Deletion,
+    /// The disruption cost, and the deletion cost of a pod without it.
+    Either,
+    /// The disruption cost alone: with the feature gate `PodDeletionCostManagement`, Karpenter itself writes the other one.
+    Disruption,
+}
 
-impl Hash for DeletionCost {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.to_bits().hash(state);
+impl PodCosts {
+    /// Those that Karpenter reads in the cluster of this policy, for a pool with a node class of this group. If release or
+    /// gate are not declared, every cost that a user may have written counts.
+    pub(crate) fn of(policy: &Policy, group: Option<&str>) -> Self {
+        let cluster = &policy.cluster;
+        let release = cluster.target().unwrap_or_default().release();
+        if !release.has(KarpenterVersion::DISRUPTION_COST) {
+            return Self::Deletion;
+        }
+        match cluster.gate(FeatureGate::PodDeletionCostManagement, group) {
+            GateState::On => Self::Disruption,
+            GateState::Off | GateState::Unknown | GateState::Fixed => Self::Either,
+        }
+    }
+
+    /// The cost of a pod, if one is written.
+    pub(crate) fn read(self, pod: &Pod) -> Option<i32> {
+        match self {
+            Self::Deletion => pod.deletion_cost,
+            Self::Either => pod.disruption_cost.or(pod.deletion_cost),
+            Self::Disruption => pod.disruption_cost,
+        }
     }
 }
 

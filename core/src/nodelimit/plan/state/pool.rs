@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::pod::{Effect, Needs, Taint, tolerated};
+use super::pod::{Effect, Needs, PodCosts, Taint, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
@@ -50,6 +50,8 @@ pub struct Pool {
     pub at_limit: AtLimit,
     /// How long a broken node may be drained at most.
     pub repair_grace_period: Duration,
+    /// Which annotations say what the disruption of its pods costs.
+    pub pod_costs: PodCosts,
     /// Whether its condition `Ready` is true: Karpenter creates nodes for it.
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
@@ -87,6 +89,7 @@ impl Pool {
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
             at_limit: AtLimit::annotated(&view).unwrap_or(policy.at_limit),
             repair_grace_period: policy.repair_grace_period,
+            pod_costs: PodCosts::of(policy, view.template.node_class_group()),
             is_ready: true_condition(object, "Ready").is_some(),
             class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
             template_hash: TemplateHash::of(template),

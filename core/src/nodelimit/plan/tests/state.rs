@@ -158,9 +158,12 @@ fn annotations_are_read_as_karpenter_reads_them() {
     for ignored in ["", "false", "True", "-1h", "0s", "1"] {
         assert_eq!(DoNotDisrupt::parse(ignored), None, "{ignored}");
     }
-    assert_eq!(DeletionCost::parse("-5"), DeletionCost::new(-5.0));
-    assert_eq!(DeletionCost::parse("NaN"), None);
-    assert_eq!(DeletionCost::parse("dear"), None);
+    for (text, cost) in [("-5", -5), ("+05", 5), ("2147483647", i32::MAX)] {
+        assert_eq!(written_cost(text), Some(cost), "{text}");
+    }
+    for ignored in ["", "NaN", "dear", "1.0", " 1", "2147483648"] {
+        assert_eq!(written_cost(ignored), None, "{ignored}");
+    }
     let marks = |annotation: &'static str| {
         Marks::from_lookups(
             |_| None,

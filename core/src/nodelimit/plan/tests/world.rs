@@ -400,6 +400,7 @@ pub fn pod(cpu: &str) -> Pod {
         deleted: None,
         do_not_disrupt: None,
         started: Some(noon() - minutes(30)),
+        disruption_cost: None,
         deletion_cost: None,
         priority: None,
     }
