@@ -66,16 +66,23 @@ impl Variables {
     }
 
     fn filled<'a>(&self, text: &'a str, depth: usize) -> Option<Cow<'a, str>> {
-        let Some((before, inner, behind)) = first(text) else {
+        let mut next = first(text);
+        if next.is_none() {
             return Some(text.into());
-        };
-        let value = self.value_of(inner, depth.checked_sub(1)?)?;
-        // Defaults grow with every level: stop beyond the longest text.
-        if value.len() > LONGEST {
-            return None;
         }
-        let behind = self.filled(behind, depth)?;
-        Some([before, &value, &behind].concat().into())
+        let depth = depth.checked_sub(1)?;
+        let (mut filled, mut rest) = (String::new(), text);
+        while let Some((before, inner, behind)) = next {
+            filled.push_str(before);
+            filled.push_str(&self.value_of(inner, depth)?);
+            // Defaults grow with every level: stop beyond the longest text.
+            if filled.len() > LONGEST {
+                return None;
+            }
+            rest = behind;
+            next = first(rest);
+        }
+        Some((filled + rest).into())
     }
 
     /// The value of the text between the braces of a variable; `None` if that is not known.
@@ -298,6 +305,16 @@ mod tests {
         assert_eq!(filled(&"${C:=".repeat(1000)), None);
         let deep = format!("{}x{}", "${C:=".repeat(1000), "}".repeat(1000));
         assert_eq!(filled(&deep).as_deref(), Some("?"));
+    }
+
+    #[test]
+    fn many_variables_one_after_the_other_are_filled_in_like_one() {
+        let many = 50_000;
+        assert_eq!(filled(&"${C:=}".repeat(many)).as_deref(), Some(""));
+        assert_eq!(filled(&"${A}".repeat(many)), Some("2".repeat(many)));
+        assert_eq!(filled(&"${A}".repeat(2 * many)).as_deref(), Some("?"));
+        let nested = format!("${{C:={}}}", "${C:=}".repeat(many));
+        assert_eq!(filled(&nested).as_deref(), Some(""));
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
     // A limit of 0 switches the pool off, and another rule reports it.
     let limit_of = |size: &Size| {
         let limit = limits.get(size.resource)?.quantity()?;
-        (!limit.is_zero() && !limit.is_negative()).then(|| limit.clone())
+        (!limit.is_zero() && !limit.is_negative()).then_some(*limit)
     };
     let declared = findings.context.policy.cluster.provider;
     for (size, smallest) in too_large(&pool.template, declared, limit_of) {
@@ -155,7 +155,7 @@ pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
         }
         // A limit of 0 switches the pool off.
         let left = Some(most.minus(&now)).filter(|_| !most.is_zero())?;
-        let room = |size: &Size| (size.resource == resource).then(|| left.clone());
+        let room = |size: &Size| (size.resource == resource).then_some(left);
         let smallest = too_large(&pool.template, None, room).pop();
         let why = match &smallest {
             Some((size, smallest)) => format!(

@@ -3,8 +3,6 @@
 
 mod error;
 
-use num_bigint::{BigInt, Sign};
-
 pub use error::QuantityError;
 
 use crate::value::{digits, excerpt};
@@ -17,16 +15,16 @@ pub(crate) const MAX_EXPONENT: u32 = 4_096;
 pub const MAX_LENGTH: usize = 1_024;
 
 /// Nanos in a unit.
-const NANOS: u32 = 1_000_000_000;
+const NANOS: i128 = 1_000_000_000;
 
 /// Nanos in a thousandth of a unit.
-const NANOS_OF_THOUSANDTH: u32 = NANOS / 1_000;
+const NANOS_OF_THOUSANDTH: i128 = NANOS / 1_000;
 
 /// An amount of some resource, exact to 10^-9, the finest that Kubernetes keeps. Ordered by value: `1Ki` and `1024`
-/// are equal.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// are equal. It takes 16 bytes, whatever the text: amounts beyond ±1.7·10^29 units are all equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
-    nanos: BigInt,
+    nanos: i128,
 }
 
 impl Quantity {
@@ -40,30 +38,30 @@ impl Quantity {
 
     /// Whether it is below zero.
     pub fn is_negative(&self) -> bool {
-        self.nanos.sign() == Sign::Minus
+        self.nanos < 0
     }
 
     /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
-        self.nanos.sign() == Sign::NoSign
+        self.nanos == 0
     }
 
-    /// Whether it is an integer number of units.
+    /// Whether it is an integer number of units, as every saturated amount counts.
     pub fn is_whole(&self) -> bool {
-        (&self.nanos % NANOS).sign() == Sign::NoSign
+        self.is_saturated() || self.nanos % NANOS == 0
     }
 
     /// Both together.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
-            nanos: &self.nanos + &other.nanos,
+            nanos: self.nanos.saturating_add(other.nanos),
         }
     }
 
     /// What is left of it without the other one.
     pub(crate) fn minus(&self, other: &Self) -> Self {
         Self {
-            nanos: &self.nanos - &other.nanos,
+            nanos: self.nanos.saturating_sub(other.nanos),
         }
     }
 
@@ -94,19 +92,21 @@ impl Quantity {
         Some(float(self)? / float(whole)?).filter(|part| part.is_finite())
     }
 
+    fn is_saturated(&self) -> bool {
+        matches!(self.nanos, i128::MAX | i128::MIN) || self.nanos == -i128::MAX
+    }
+
     /// The number of parts of this many nanos, rounded up.
-    fn parts_rounded_up(&self, nanos: u32) -> i64 {
-        let beyond = &self.nanos % nanos;
-        self.nearest(&self.nanos / nanos + i32::from(beyond.sign() == Sign::Plus))
+    fn parts_rounded_up(&self, nanos: i128) -> i64 {
+        self.nearest(self.nanos / nanos + i128::from(self.nanos % nanos > 0))
     }
 
     /// The number of parts of this many nanos, rounded down.
-    fn parts_rounded_down(&self, nanos: u32) -> i64 {
-        let below = &self.nanos % nanos;
-        self.nearest(&self.nanos / nanos - i32::from(below.sign() == Sign::Minus))
+    fn parts_rounded_down(&self, nanos: i128) -> i64 {
+        self.nearest(self.nanos / nanos - i128::from(self.nanos % nanos < 0))
     }
 
-    fn nearest(&self, parts: BigInt) -> i64 {
+    fn nearest(&self, parts: i128) -> i64 {
         let nearest = if self.is_negative() { i64::MIN } else { i64::MAX };
         i64::try_from(parts).unwrap_or(nearest)
     }
@@ -116,7 +116,7 @@ impl From<i64> for Quantity {
     /// A quantity that is written as a JSON integer.
     fn from(units: i64) -> Self {
         Self {
-            nanos: BigInt::from(units) * NANOS,
+            nanos: i128::from(units) * NANOS,
         }
     }
 }
@@ -125,7 +125,7 @@ impl From<u64> for Quantity {
     /// A quantity that is written as a JSON integer.
     fn from(units: u64) -> Self {
         Self {
-            nanos: BigInt::from(units) * NANOS,
+            nanos: i128::from(units) * NANOS,
         }
     }
 }
@@ -159,7 +159,7 @@ const SUFFIXES: [(&str, Scale); 16] = [
 ];
 
 /// Reads a quantity, in units of 10^-9.
-fn nanos(text: &str) -> Result<BigInt, QuantityError> {
+fn nanos(text: &str) -> Result<i128, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Empty);
     }
@@ -178,15 +178,10 @@ fn nanos(text: &str) -> Result<BigInt, QuantityError> {
     if text.len() > MAX_LENGTH {
         return Err(QuantityError::TooLong { length: text.len() });
     }
-    let digits: Vec<u8> = whole
-        .bytes()
-        .chain(fraction.bytes())
-        .map(|digit| digit - b'0')
-        .collect();
-    // At most MAX_LENGTH digits, each below the radix.
-    let value = BigInt::from_radix_be(Sign::Plus, &digits, 10).unwrap_or_default();
-    let decimals = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
-    let magnitude = scaled(value, scale, decimals);
+    let magnitude = match scale {
+        Scale::Decimal(power) => decimal(whole, fraction, power + 9),
+        Scale::Binary(power) => binary(whole, fraction, power),
+    };
     Ok(if text.starts_with('-') {
         -magnitude
     } else {
@@ -230,26 +225,50 @@ fn scale_of(suffix: &str) -> Result<Scale, QuantityError> {
     }))
 }
 
-/// A magnitude with `decimals` digits after the point and a factor, in nanos. Rounded up; binary factors are
-/// capped, decimal ones are not.
-fn scaled(value: BigInt, scale: Scale, decimals: i32) -> BigInt {
-    match scale {
-        Scale::Decimal(power) => shifted(value, power + 9 - decimals),
-        Scale::Binary(power) => {
-            let nanos = shifted(value << power, 9 - decimals);
-            nanos.min(BigInt::from(i64::MAX) * NANOS)
-        }
+/// The most digits that an `i128` has.
+const MOST_DIGITS: i32 = 39;
+
+/// `whole.fraction` times a power of ten, rounded up.
+fn decimal(whole: &str, fraction: &str, power: i32) -> i128 {
+    let number = |length: usize| i32::try_from(length).unwrap_or(i32::MAX);
+    let mut digits = whole
+        .bytes()
+        .chain(fraction.bytes())
+        .skip_while(|digit| *digit == b'0');
+    let significant = number(digits.clone().count());
+    if significant == 0 {
+        return 0;
     }
+    let before_the_point = significant - number(fraction.len()) + power;
+    if before_the_point > MOST_DIGITS {
+        return i128::MAX;
+    }
+    let magnitude = (0..before_the_point).fold(0, |magnitude, _| {
+        with_digit(magnitude, digits.next().unwrap_or(b'0'))
+    });
+    let is_cut = digits.any(|digit| digit != b'0');
+    magnitude.saturating_add(i128::from(is_cut))
 }
 
-/// A magnitude times a power of ten, rounded up.
-fn shifted(value: BigInt, power: i32) -> BigInt {
-    let factor = BigInt::from(10).pow(power.unsigned_abs());
-    if power >= 0 {
-        return value * factor;
+/// `whole.fraction` times a power of two, rounded up, and capped as apimachinery caps it.
+fn binary(whole: &str, fraction: &str, power: u8) -> i128 {
+    let unit = NANOS << power;
+    let units = whole.bytes().fold(0, with_digit).saturating_mul(unit);
+    // Long multiplication from the last digit on: what is left over is never zero again.
+    let (mut nanos, mut is_cut) = (0, false);
+    for digit in fraction.bytes().rev() {
+        let product = i128::from(digit - b'0') * unit + nanos;
+        is_cut |= product % 10 != 0;
+        nanos = product / 10;
     }
-    let up = &factor - 1;
-    (value + up) / factor
+    let magnitude = units.saturating_add(nanos).saturating_add(i128::from(is_cut));
+    magnitude.min(i128::from(i64::MAX) * NANOS)
+}
+
+/// A number with one more digit at its end.
+fn with_digit(number: i128, digit: u8) -> i128 {
+    let digit = i128::from(digit - b'0');
+    number.saturating_mul(10).saturating_add(digit)
 }
 
 #[cfg(test)]
@@ -267,6 +286,11 @@ mod tests {
             ("1Ki", 1_024, 1_024),
             ("1e30", i64::MAX, i64::MAX),
             ("-1e30", i64::MIN, i64::MIN),
+            ("00.0e4096", 0, 0),
+            ("0.00001e5", 1, 1),
+            ("12300e-2", 123, 123),
+            ("0.0009765625Ki", 1, 1),
+            ("0.00097656250001Ki", 2, 1),
         ] {
             assert_eq!(Quantity::parse(text).unwrap().rounded_up(), up, "{text}");
             assert_eq!(Quantity::parse(text).unwrap().rounded_down(), down, "{text}");
@@ -295,5 +319,16 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn amounts_beyond_a_fixed_size_are_equal_and_larger_than_all_others() {
+        let [large, larger, negative] =
+            ["2e29", "1e4096", "-1e4096"].map(|text| Quantity::parse(text).unwrap());
+        assert_eq!(large, larger);
+        assert!(Quantity::parse("1.7e29").unwrap() < large);
+        assert!(negative < Quantity::parse("-1.7e29").unwrap() && negative.is_negative());
+        assert!(large.is_whole() && large.plus(&larger) == large && !large.minus(&negative).is_zero());
+        assert_eq!(size_of::<Quantity>(), 16);
     }
 }
