@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{FieldPath, Origin, Segment, Severity};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, TargetKarpenter, canonical_label, is_on_every_instance_type};
+use crate::karpenter::{ApiVersion, canonical_label, is_on_every_instance_type};
 use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
