@@ -1,5 +1,9 @@
 //! A small Karpenter with its machines, its scheduler and its pods: it provisions, disrupts drifted nodes, repairs broken
 //! ones, and drains what is deleted. One disruption at a time in all pools, as Karpenter has it.
+//!
+//! Like the real one it counts the nodes that are neither deleted nor replaced already against `spec.limits.nodes`. It
+//! disrupts in steps that others see: taint, condition, creation; and condition and taint go again if that fails. After each
+//! change of a spec it takes the pool for not ready for a moment.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 
-use super::cluster::{self, CLAIMS, NODES, PODS};
+use super::cluster::{self, CLAIMS, NODES, PODS, POOLS};
 use super::store::metadata;
 use super::world::World;
 
@@ -35,6 +39,13 @@ pub(super) fn start(world: &Rc<World>) {
             }
         });
     }
+    let observed = Rc::clone(world);
+    spawn_local(async move {
+        loop {
+            observe(&observed);
+            sleep(observed.between(50, 800)).await;
+        }
+    });
     let drained = Rc::clone(world);
     spawn_local(async move {
         loop {
@@ -100,6 +111,47 @@ fn set(world: &World, claim: &str, conditions: &[&str], reason: Option<&str>) {
     patch(world, CLAIMS, claim, &json!({"status": {"conditions": all}}));
 }
 
+/// Sets Karpenter's taint on a node, or takes it off.
+fn taint(world: &World, node: &str, is_tainted: bool) {
+    let taint = json!([{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]);
+    let taints = if is_tainted { taint } else { json!(null) };
+    patch(world, NODES, node, &json!({"spec": {"taints": taints}}));
+}
+
+/// Looks at the pools' specs. Until then a pool with another one is not ready.
+fn observe(world: &World) {
+    for pool in &world.pools {
+        let stored = world.cluster.lock().store.get(POOLS, pool);
+        world.observes(pool, stored.map(|stored| stored["spec"].clone()));
+    }
+}
+
+fn is_observed(world: &World, pool: &str) -> bool {
+    let stored = world.cluster.lock().store.get(POOLS, pool);
+    stored.is_some_and(|stored| world.has_observed(pool, &stored["spec"]))
+}
+
+/// `spec.limits.nodes`, and how many nodes Karpenter counts against it.
+fn use_of(world: &World, pool: &str) -> (Option<usize>, usize) {
+    let stored = world.cluster.lock().store.get(POOLS, pool);
+    let limit = stored.and_then(|pool| pool["spec"]["limits"]["nodes"].as_str()?.parse().ok());
+    let claims = list(world, CLAIMS, pool);
+    let counts = |claim: &&Arc<Value>| !is_going(claim) && !world.is_replaced(metadata(claim, "name"));
+    (limit, claims.iter().filter(counts).count())
+}
+
+/// Creates a claim, unless more nodes count than the limit says.
+async fn create(world: &World, pool: &str) -> Option<String> {
+    let (limit, used) = use_of(world, pool);
+    if limit.is_some_and(|limit| used > limit) {
+        world
+            .cluster
+            .note(&format!("{pool}: limit {limit:?}, usage {used}"));
+        return None;
+    }
+    world.create(pool, false).await
+}
+
 fn add_pod(world: &World, pool: &str) {
     let name = world.name("pod");
     let at = world.cluster.text_time();
@@ -129,6 +181,11 @@ fn waiting(world: &World, pool: &str) -> Vec<String> {
 
 /// Creates a claim for each pod that no claim comes for.
 fn provision(world: &Rc<World>, pool: &str) {
+    let (limit, used) = use_of(world, pool);
+    if limit.is_some_and(|limit| used >= limit) || !is_observed(world, pool) {
+        // It skips the pool. With room for one node, it asks for one for each pod.
+        return;
+    }
     let claims = list(world, CLAIMS, pool);
     let coming = claims
         .iter()
@@ -141,7 +198,7 @@ fn provision(world: &Rc<World>, pool: &str) {
         let (world, pool) = (Rc::clone(world), pool.to_owned());
         world.creating(&pool, 1);
         spawn_local(async move {
-            let made = world.create(&pool, false).await;
+            let made = create(&world, &pool).await;
             world.creating(&pool, -1);
             if let Some(claim) = made {
                 live(&world, &pool, &claim).await;
@@ -214,7 +271,7 @@ fn drain(world: &Rc<World>) {
             }
         }
         for node in list(world, NODES, pool) {
-            if !is_going(&node) && is_ready(&node) {
+            if !is_going(&node) && is_ready(&node) && node["spec"]["taints"].is_null() {
                 bind(world, pool, metadata(&node, "name"));
             }
         }
@@ -242,7 +299,9 @@ async fn disrupt(world: &Rc<World>) -> bool {
     for pool in &world.pools {
         for claim in list(world, CLAIMS, pool) {
             if is_true(&claim, "DisruptionReason") && !is_going(&claim) {
-                set(world, metadata(&claim, "name"), conditions(&claim), None);
+                let name = metadata(&claim, "name");
+                set(world, name, conditions(&claim), None);
+                taint(world, name, false);
             }
         }
     }
@@ -259,6 +318,15 @@ async fn disrupt(world: &Rc<World>) -> bool {
                 };
                 let is_vetoed = node["metadata"]["annotations"][veto] == "true";
                 if is_candidate && !is_vetoed && !is_going(&claim) && is_true(&claim, "Initialized") {
+                    if !world.pools.iter().any(|pool| is_observed(world, pool)) {
+                        world.cluster.note("Karpenter finds no nodepools");
+                        return false;
+                    }
+                    // It reckons without the candidate. Where no place is left, it tries the next one.
+                    let (limit, used) = use_of(world, pool);
+                    if limit.is_some_and(|limit| used > limit) || !is_observed(world, pool) {
+                        continue;
+                    }
                     return replace(world, pool, &claim, reason).await;
                 }
             }
@@ -278,11 +346,15 @@ async fn replace(world: &Rc<World>, pool: &str, claim: &Value, reason: &str) -> 
     world
         .cluster
         .note(&format!("Karpenter disrupts {name}: {reason}"));
+    taint(world, name, true);
+    sleep(world.between(1, 300)).await;
     set(world, name, conditions, Some(reason));
-    // If it is denied, the condition stays until the next round.
-    let Some(other) = world.create(pool, false).await else {
+    sleep(world.between(1, 300)).await;
+    // If it is denied, taint and condition stay until the next round.
+    let Some(other) = create(world, pool).await else {
         return false;
     };
+    world.replaces(name, true);
     let (living, its, of) = (Rc::clone(world), other.clone(), pool.to_owned());
     spawn_local(async move { live(&living, &of, &its).await });
     let begun = Instant::now();
@@ -295,7 +367,9 @@ async fn replace(world: &Rc<World>, pool: &str, claim: &Value, reason: &str) -> 
             return true;
         }
     }
+    world.replaces(name, false);
     set(world, name, conditions, None);
+    taint(world, name, false);
     true
 }
 

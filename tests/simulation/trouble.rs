@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::cluster::{self, CLAIMS, LEDGERS, POOLS};
 use super::faults::Fault;
 use super::store::metadata;
-use super::world::{Scene, World};
+use super::world::{NODE_LIMIT, Scene, World};
 
 /// Starts what goes wrong beside the calls.
 pub(super) fn begin(world: &Rc<World>, scene: Scene) {
@@ -142,23 +142,45 @@ async fn spoil_ledger(world: Rc<World>) {
 async fn change_limit(world: Rc<World>) {
     sleep(world.pause_of(2_000, 40_000)).await;
     let nodes = world.cluster.lock().faults.below(7);
-    let patch = json!({"spec": {"limits": {"nodes": nodes.to_string()}}});
-    let pool = world.a_pool();
-    let _ = world.cluster.change(|store| store.merge(POOLS, &pool, &patch));
+    set_limit(&world, &world.a_pool(), &json!(nodes.to_string()));
 }
 
 async fn remove_limit(world: Rc<World>) {
     sleep(world.pause_of(2_000, 40_000)).await;
     let pool = world.a_pool();
-    let patch = |nodes: Value| json!({"spec": {"limits": {"nodes": nodes}}});
-    let _ = world
-        .cluster
-        .change(|store| store.merge(POOLS, &pool, &patch(json!(null))));
+    let is_left = is_left(&world, &pool);
+    set_limit(&world, &pool, &json!(null));
     sleep(world.pause_of(500, 30_000)).await;
-    let nodes = 1 + world.cluster.lock().faults.below(5);
-    let _ = world
-        .cluster
-        .change(|store| store.merge(POOLS, &pool, &patch(json!(nodes.to_string()))));
+    let nodes = json!((1 + world.cluster.lock().faults.below(5)).to_string());
+    if is_left {
+        let annotation = json!({"metadata": {"annotations": {NODE_LIMIT: nodes}}});
+        let _ = world
+            .cluster
+            .change(|store| store.merge(POOLS, &pool, &annotation));
+    } else {
+        set_limit(&world, &pool, &nodes);
+    }
+}
+
+/// Whether the pool leaves its limit to poolgate.
+fn is_left(world: &World, pool: &str) -> bool {
+    let stored = world.cluster.lock().store.get(POOLS, pool);
+    stored.is_some_and(|stored| !stored["metadata"]["annotations"][NODE_LIMIT].is_null())
+}
+
+/// A user writes a limit where the pool has it, or removes it there and in the spec.
+fn set_limit(world: &World, pool: &str, nodes: &Value) {
+    let annotation = json!({"metadata": {"annotations": {NODE_LIMIT: nodes}}});
+    if is_left(world, pool) {
+        let _ = world
+            .cluster
+            .change(|store| store.merge(POOLS, pool, &annotation));
+        if !nodes.is_null() {
+            return;
+        }
+    }
+    let spec = json!({"spec": {"limits": {"nodes": nodes}}});
+    let _ = world.cluster.change(|store| store.merge(POOLS, pool, &spec));
 }
 
 async fn replace_pool(world: Rc<World>) {

@@ -40,6 +40,9 @@ const SETTLED: Duration = Duration::from_mins(3);
 /// How often the `CronJob` runs.
 const CRON_JOB: Duration = Duration::from_mins(5);
 
+/// The annotation by which a pool leaves its limit to poolgate.
+pub(super) const NODE_LIMIT: &str = "poolgate.dev/node-limit";
+
 /// How a reservation lives in these worlds.
 const LIFETIME: Duration = Duration::from_mins(1);
 
@@ -62,6 +65,10 @@ pub(super) struct World {
     calls: RefCell<u64>,
     /// How many claims of a pool Karpenter is creating.
     creating: RefCell<BTreeMap<String, isize>>,
+    /// The spec of each pool that Karpenter saw last.
+    observed: RefCell<BTreeMap<String, Value>>,
+    /// The claims for which Karpenter has created a replacement.
+    replaced: RefCell<BTreeSet<String>>,
     /// The claims whose drain has begun.
     draining: RefCell<BTreeSet<String>>,
     /// Whether NodeClaims are still wanted.
@@ -209,6 +216,31 @@ impl World {
         usize::try_from(*count).unwrap_or(0)
     }
 
+    /// Karpenter has seen this spec of a pool.
+    pub(super) fn observes(&self, pool: &str, spec: Option<Value>) {
+        self.observed
+            .borrow_mut()
+            .insert(pool.into(), spec.unwrap_or_default());
+    }
+
+    pub(super) fn has_observed(&self, pool: &str, spec: &Value) -> bool {
+        self.observed.borrow().get(pool) == Some(spec)
+    }
+
+    /// Karpenter has created a replacement for this claim, or has given it up.
+    pub(super) fn replaces(&self, claim: &str, has_begun: bool) {
+        let mut replaced = self.replaced.borrow_mut();
+        if has_begun {
+            replaced.insert(claim.into());
+        } else {
+            replaced.remove(claim);
+        }
+    }
+
+    pub(super) fn is_replaced(&self, claim: &str) -> bool {
+        self.replaced.borrow().contains(claim)
+    }
+
     /// Whether the drain of this claim has not begun before.
     pub(super) fn begins_drain(&self, claim: &str) -> bool {
         self.draining.borrow_mut().insert(claim.into())
@@ -255,11 +287,14 @@ impl World {
     }
 }
 
-/// A NodePool with this limit.
-fn pool(name: &str, uid: &str, limit: Option<usize>, mode: &str, surge: usize) -> Value {
+/// A NodePool with this limit, which it may leave to poolgate.
+fn pool(name: &str, uid: &str, (limit, is_left): (Option<usize>, bool), mode: &str, surge: usize) -> Value {
     let mut annotations = json!({"poolgate.dev/node-limit-mode": mode});
     if surge > 0 {
         annotations["poolgate.dev/surge"] = surge.to_string().into();
+    }
+    if let Some(limit) = limit.filter(|_| is_left) {
+        annotations[NODE_LIMIT] = limit.to_string().into();
     }
     let limits = limit.map_or(json!(null), |limit| json!({"nodes": limit.to_string()}));
     json!({
@@ -295,6 +330,8 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
         names: RefCell::default(),
         calls: RefCell::default(),
         creating: RefCell::default(),
+        observed: RefCell::default(),
+        replaced: RefCell::default(),
         draining: RefCell::default(),
         is_wanted: RefCell::new(true),
         cluster,
@@ -311,12 +348,13 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
         } else {
             0
         };
+        let is_left = scene == Scene::Reconcilers && world.chance(0.5);
         let at = world.cluster.text_time();
         world
             .cluster
             .change(|store| {
                 let uid = store.uid();
-                store.create(POOLS, pool(name, &uid, limit, mode, surge), &at)
+                store.create(POOLS, pool(name, &uid, (limit, is_left), mode, surge), &at)
             })
             .expect("a new pool");
     }

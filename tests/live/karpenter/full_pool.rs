@@ -19,6 +19,7 @@ pub struct FullPool<'g> {
     pub name: String,
     limit: usize,
     pods: usize,
+    pool: Recording,
     pub claims: Recording,
     pub nodes: Recording,
 }
@@ -34,7 +35,7 @@ pub struct Member {
 #[derive(Debug)]
 #[expect(dead_code, reason = "printed")]
 pub struct Replaced {
-    deleted: Duration,
+    pub deleted: Duration,
     gone: Duration,
     initialized: Duration,
 }
@@ -58,6 +59,7 @@ impl<'g> FullPool<'g> {
             guarded,
             limit,
             pods,
+            pool: cluster.record_pool(&name),
             claims: cluster.record_claims(&name),
             nodes: cluster.record_nodes(&name),
             name,
@@ -118,6 +120,16 @@ impl<'g> FullPool<'g> {
                 !known.contains(name(&change.object)) && is_ready(&change.object)
             }),
         }
+    }
+
+    /// Each `spec.limits.nodes` that was written since `begun`.
+    pub fn limits_since(&self, begun: Instant) -> Vec<String> {
+        let changes = self.pool.changes(self.guarded.cluster.client());
+        let limit = |change: &Change| (change.at, text_of(&change.object["spec"]["limits"]["nodes"]));
+        let mut limits: Vec<_> = changes.iter().map(limit).collect();
+        limits.dedup_by(|later, before| later.1 == before.1);
+        let since = limits.into_iter().filter(|(at, _)| *at >= begun);
+        since.map(|(_, limit)| limit).collect()
     }
 
     /// The NodeClaims that were deleted so far, in that order.
@@ -201,6 +213,13 @@ impl<'g> FullPool<'g> {
             Some(events.first()?["message"].as_str()?.to_owned())
         })
     }
+}
+
+/// A quantity, which may be a number or a text.
+fn text_of(quantity: &Value) -> String {
+    quantity
+        .as_str()
+        .map_or_else(|| quantity.to_string(), str::to_owned)
 }
 
 /// Whether a NodeClaim has a node of use.

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-use super::{KarpenterCluster, NODE_CLAIMS, lock};
+use super::{KarpenterCluster, NODE_CLAIMS, NODE_POOLS, lock};
 use crate::support::recording::{Recording, name};
 use crate::support::wait::PATIENCE;
 
@@ -25,6 +25,14 @@ impl KarpenterCluster {
     /// Records every Node of a pool from now on.
     pub(crate) fn record_nodes(&self, pool: &str) -> Recording {
         Recording::start(self.client(), &of_pool(NODES, pool))
+    }
+
+    /// Records a NodePool from now on.
+    pub(crate) fn record_pool(&self, pool: &str) -> Recording {
+        Recording::start(
+            self.client(),
+            &format!("{NODE_POOLS}?fieldSelector=metadata.name={pool}"),
+        )
     }
 
     /// The NodeClaims of a pool.

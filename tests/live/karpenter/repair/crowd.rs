@@ -16,8 +16,8 @@ const LIMIT: usize = 5;
 const EACH: usize = 10;
 
 /// Replaces a node with ten pods of which one at a time may be evicted: it cannot run elsewhere before the node is gone, so
-/// the drain lasts as long as it may. Returns how many creations were denied.
-fn replace(limited: fn(&str, &Value, usize) -> Value) -> usize {
+/// the drain lasts as long as it may. Returns how many creations were denied, and the limits that Karpenter saw.
+fn replace(limited: fn(&str, &Value, usize) -> Value) -> (usize, Vec<String>) {
     let (_directory, policy) = policy("repairGracePeriod: 30s");
     let guarded = Guarded::start_repairing(NodeRepair::On, &["--settle=5s", &policy]);
     guarded.review_pools();
@@ -41,20 +41,22 @@ fn replace(limited: fn(&str, &Value, usize) -> Value) -> usize {
     let denied = guarded.denials("Hard") - before;
     println!("{replaced:.1?}, {denied} creations denied");
     full.assert_sound();
-    denied
+    (denied, full.limits_since(begun))
 }
 
 #[test]
 #[ignore = "long: tests/run --full"]
 fn the_pods_of_a_broken_node_ask_for_no_place_while_it_drains_where_the_limit_is_left_to_poolgate() {
-    let denied = replace(annotated_pool);
+    let (denied, limits) = replace(annotated_pool);
     assert!(denied <= DENIALS, "{denied}");
+    assert_eq!(limits, ["4", "5"], "one place less while the node drains");
 }
 
 /// Karpenter does not count a node that is being deleted, so it asks for its place as long as the drain lasts.
 #[test]
 #[ignore = "long: tests/run --full"]
 fn the_pods_of_a_broken_node_ask_for_its_place_while_it_drains_where_the_limit_is_in_the_spec() {
-    let denied = replace(limited_pool);
+    let (denied, limits) = replace(limited_pool);
     assert!(denied <= 2 * DENIALS, "{denied}");
+    assert_eq!(limits, [""; 0]);
 }

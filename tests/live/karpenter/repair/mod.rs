@@ -8,6 +8,7 @@ mod breaker;
 mod crowd;
 mod deaths;
 mod elsewhere;
+mod left;
 mod opt_out;
 mod recovery;
 mod shared;
