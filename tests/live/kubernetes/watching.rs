@@ -115,7 +115,7 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     assert!(warned.stderr.contains("Warning: "), "{warned:?}");
     warned.success();
     let passed = scale("4", &[]);
-    assert!(!passed.stderr.contains("Warning: spec.replicas"), "{passed:?}");
+    assert!(!passed.stderr.contains("replicas equal limits.nodes"), "{passed:?}");
     passed.success();
 
     apply(fixed("9"));

@@ -78,7 +78,7 @@ fn certain_fixes_are_written_and_all_else_stays() {
 
 #[test]
 fn fixes_of_the_template_say_that_they_replace_nodes() {
-    let template = SOUND.replace("  template:\n", "  template:\n    metadata: {label: {a: b}}\n");
+    let template = SOUND.replace("    spec:\n", "    spec:\n      expireafter: 24h\n");
     let directory = directory(&[("a.yaml", &template)]);
     let cost = "1 change in spec.template. Karpenter then replaces all nodes of the pool";
     for how in [&["--fix", "--diff", "a.yaml"][..], &["--fix", "a.yaml"]] {

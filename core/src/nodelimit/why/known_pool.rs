@@ -90,13 +90,19 @@ impl<'s> KnownPool<'s> {
         let is_gated = self.pool.mode_is_written || self.pool.leaves_limit_to_poolgate || has_ledger();
         if self.pool.is_static || self.pool.is_hard() && is_gated {
             Room::Places(places.max(u32::from(self.gives_place())))
-        } else if nodes > limit.nodes {
+        } else if self.exceeds(limit.nodes) {
             Room::Exceeded
         } else if self.pool.is_hard() {
             Room::IfGated(places)
         } else {
             Room::Any
         }
+    }
+
+    /// Whether more nodes stay than a limit allows: Karpenter does not count those on their way out.
+    fn exceeds(&self, limit: u32) -> bool {
+        let counts = self.counts.as_ref();
+        counts.is_some_and(|counts| counts.claims.staying > limit as usize)
     }
 
     /// Whether poolgate deletes one drifted node after the other at the limit, to make room for its replacement.
