@@ -146,7 +146,7 @@ fn a_moment_may_be_written_by_the_clock_of_the_zone() {
             .expect("a line")
             .to_owned()
     };
-    let berlin = "at Mon 2026-07-06 09:00 UTC (Mon 11:00 CEST)";
+    let berlin = "at Mon 2026-07-06 09:00 UTC (Mon 11:00 CEST), Karpenter 1.15 (assumed; set with --karpenter-version)";
     assert_eq!(at(&["--at=2026-07-06T11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06 11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06T09:00:00Z", "--tz=Europe/Berlin"]), berlin);

@@ -12,6 +12,14 @@ const MARK: &str = "${";
 /// How any variable begins.
 const SIGN: char = '$';
 
+/// Keys of strategic merge patches, which look like variables.
+const DIRECTIVES: [&str; 4] = [
+    "deleteFromPrimitiveList",
+    "patch",
+    "retainKeys",
+    "setElementOrder",
+];
+
 /// How many levels deep defaults of variables may contain variables.
 const DEEPEST: usize = 8;
 
@@ -200,7 +208,8 @@ fn first(text: &str) -> Option<(&str, &str, &str)> {
             }
             None => {
                 let (name, _) = name_of(behind);
-                (name, name.len())
+                let is_directive = DIRECTIVES.contains(&name);
+                (if is_directive { "" } else { name }, name.len())
             }
         };
         if !inner.is_empty() {
@@ -298,6 +307,8 @@ mod tests {
         for text in [
             "$$A",
             "$5",
+            "$patch",
+            "$setElementOrder/budgets",
             "$",
             "a$",
             "$-A",

@@ -83,7 +83,7 @@ fn a_variable_that_makes_the_text_no_yaml_is_one_note_until_it_is_filled_in() {
     assert!(
         wrong
             .stdout
-            .starts_with("pool.yaml:20:18: warning[requirement-value-slip]"),
+            .starts_with("pool.yaml:21:18: warning[requirement-value-slip]"),
         "{wrong:?}"
     );
     let directory = directory(&[
