@@ -113,7 +113,7 @@ fn hours_in_which_the_number_changes_show_both_also_if_they_come_twice_or_begin_
         let row = said
             .lines()
             .find(|line| line.starts_with(|letter: char| "MTWFS".contains(letter)));
-        let row = row.expect("a row").split_whitespace().skip(4);
+        let row = row.expect("a row").split_whitespace().skip(5);
         row.collect::<Vec<_>>().join(" ")
     };
     let mixed_at = |hour: usize| {

@@ -185,6 +185,16 @@ impl<'a> Subject<'a> {
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
     }
 
+    /// The reasons that can apply and that budgets should limit: repair only if a budget or the user names it.
+    pub fn reasons_to_limit(&self) -> impl Iterator<Item = Reason> {
+        let names_repair = |budget: &Budget| {
+            budget.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !budget.has(*reason))
+        };
+        let is_named = !self.has_all_reasons || self.budgets.iter().any(names_repair);
+        let reasons = self.active_reasons().into_iter();
+        reasons.filter(move |reason| is_named || *reason != Reason::Unhealthy)
+    }
+
     /// Whether the budgets are in the pool.
     pub fn has_budgets(&self) -> bool {
         self.author == Author::Pool && self.budgets.are_written()

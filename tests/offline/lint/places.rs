@@ -157,9 +157,9 @@ fn a_tab_is_one_column_and_so_is_any_character() {
     assert_places(&tabs, &RULES);
     let wide = MISTAKES.replace(
         "    cpu: ▸\"1e2147483648\"\n    memory: ▸\"-1Gi\"",
-        "    {\"日本語🚀\": ▸▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
+        "    {▸\"日本語🚀\": ▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
     );
-    let rules = [&RULES[..3], &["limit-amount", "limit-unknown"], &RULES[3..]].concat();
+    let rules = [&RULES[..3], &["limit-unknown", "limit-amount"], &RULES[3..]].concat();
     assert_places(&wide, &rules);
 }
 
