@@ -366,9 +366,7 @@ fn a_revision_has_the_files_that_are_read_today_and_no_others() {
     let repository = Repository::new();
     let said = repository.typed("poolgate diff --git origin/main .").success();
     assert!(
-        said.contains(
-            "NodePools: 3 changed, 1 gone, 1 unchanged; the number of replaced nodes is unknown\n"
-        ),
+        said.contains("NodePools: 3 changed, 1 gone, 1 unchanged; the number of replaced nodes is unknown\n"),
         "each way's folder, and no templates of a chart: {said}"
     );
     let file = repository.typed("cd plain && poolgate diff --git origin/main --exit-code general.yaml");
