@@ -22,6 +22,9 @@ pub enum OutputFormat {
     Json,
 }
 
+/// What follows a release that is assumed because none is known.
+pub const ASSUMED_RELEASE: &str = "(assumed; set with --karpenter-version)";
+
 /// The least number of columns into which a text is wrapped.
 const LEAST: usize = 40;
 

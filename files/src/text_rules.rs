@@ -3,6 +3,7 @@
 
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::Suggestion;
+use poolgate_core::policy::names_rule;
 use poolgate_core::rule;
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::rule::Rule;
@@ -120,22 +121,19 @@ pub fn searched_on_command_line() -> Listed<Vec<&'static Rule>> {
     }
 }
 
-/// Reads the name of a rule, or the words that names begin with, on the command line.
+/// Reads what names one or more rules on the command line.
 pub fn some_on_command_line() -> Listed<String> {
     Listed {
         parse: |name| {
-            let is_beginning = ids().any(|id| begins(id, name));
-            let known = if is_beginning { Ok(name) } else { known(name) };
+            let known = if ids().any(|id| names_rule(name, id)) {
+                Ok(name)
+            } else {
+                known(name)
+            };
             known.map(str::to_owned).map_err(|unknown| unknown.to_string())
         },
         values: || ids().map(PossibleValue::new).collect(),
     }
-}
-
-/// Whether the name of a rule begins with these words, or is them.
-pub fn begins(id: &str, words: &str) -> bool {
-    id.strip_prefix(words)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// A rule that does not exist.

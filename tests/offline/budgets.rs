@@ -66,6 +66,40 @@ fn a_week_has_the_days_and_hours_of_the_zone_also_where_its_clocks_change() {
     insta::assert_snapshot!("week_in_berlin", said);
 }
 
+#[test]
+fn the_week_names_its_reasons_and_has_a_row_for_repair_where_that_differs() {
+    let rows = |pool: &str, flags: &[&str]| {
+        let (_, said, _) = budgets(&[&["--week", MONDAY], flags].concat(), pool);
+        assert!(!said.contains("every reason"), "{said}");
+        let rows = said
+            .lines()
+            .filter(|line| line.ends_with(&"0".repeat(24)) || line.ends_with(&"*".repeat(24)));
+        let rows = rows.filter_map(|line| Some(line.get(10..)?.rsplit_once(' ')?.0.trim().to_owned()));
+        let mut rows: Vec<String> = rows.collect();
+        rows.sort();
+        rows.dedup();
+        rows
+    };
+    let usual = "Underutilized, Empty, Drifted";
+    let all = pool(r#"[{nodes: "0"}]"#);
+    assert_eq!(rows(&all, &[]), [usual]);
+    let named = pool(r#"[{nodes: "0", reasons: [Underutilized, Empty, Drifted]}]"#);
+    assert_eq!(rows(&named, &[]), [usual, "Unhealthy"]);
+    assert_eq!(rows(&named, &["--karpenter-version=1.14.1"]), [usual]);
+}
+
+#[test]
+fn an_assumed_release_is_said_to_be_assumed() {
+    let file = pool(r#"[{nodes: "1"}]"#);
+    let assumed = ", Karpenter 1.15 (assumed; set with --karpenter-version)\n";
+    for flags in [&[MONDAY][..], &[MONDAY, "--week"]] {
+        let (_, said, _) = budgets(flags, &file);
+        assert!(said.contains(assumed), "{said}");
+        let (_, said, _) = budgets(&[flags, &["--karpenter-version=1.15.0"]].concat(), &file);
+        assert!(!said.contains("Karpenter 1.15"), "{said}");
+    }
+}
+
 /// Half an hour occurs twice on Lord Howe Island when its summer time ends, and hours in Kathmandu begin at a
 /// quarter.
 #[test]
@@ -79,7 +113,7 @@ fn hours_in_which_the_number_changes_show_both_also_if_they_come_twice_or_begin_
         let row = said
             .lines()
             .find(|line| line.starts_with(|letter: char| "MTWFS".contains(letter)));
-        let row = row.expect("a row").split_whitespace().skip(4);
+        let row = row.expect("a row").split_whitespace().skip(5);
         row.collect::<Vec<_>>().join(" ")
     };
     let mixed_at = |hour: usize| {
@@ -112,7 +146,7 @@ fn a_moment_may_be_written_by_the_clock_of_the_zone() {
             .expect("a line")
             .to_owned()
     };
-    let berlin = "at Mon 2026-07-06 09:00 UTC (Mon 11:00 CEST)";
+    let berlin = "at Mon 2026-07-06 09:00 UTC (Mon 11:00 CEST), Karpenter 1.15 (assumed; set with --karpenter-version)";
     assert_eq!(at(&["--at=2026-07-06T11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06 11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06T09:00:00Z", "--tz=Europe/Berlin"]), berlin);

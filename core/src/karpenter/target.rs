@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::installed::Schema;
 use super::shape::{Constraints, nodepool};
-use super::{ApiVersion, Availability, Installed, KarpenterVersion, Provider, ProviderVersion};
+use super::{ApiVersion, Availability, Installed, KarpenterVersion, Provider, ProviderVersion, ReleaseRange};
 
 /// The source of the release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,6 +117,30 @@ impl TargetKarpenter {
         self.release
     }
 
+    /// A release that is assumed because none is known.
+    pub fn assumed(release: KarpenterVersion) -> Self {
+        Self {
+            release,
+            ..Self::default()
+        }
+    }
+
+    /// Whether the release is assumed.
+    pub fn is_assumed(&self) -> bool {
+        self.source == ReleaseSource::Newest
+    }
+
+    /// The release in words: as the user names it, or else without the last number, if all releases of the line have the
+    /// same definition.
+    pub fn called(&self) -> String {
+        let (major, minor) = self.release.line();
+        let of_line = KarpenterVersion::new(major, minor, 0);
+        if self.source == ReleaseSource::User || ReleaseRange::like(self.release).oldest > of_line {
+            return self.release.to_string();
+        }
+        format!("{major}.{minor}")
+    }
+
     /// What to say of the release that the user names, or whose definition is installed, if it is older or newer than all
     /// that are known, or not that of the provider: a sentence without a full stop.
     pub fn caution(&self) -> Option<String> {
@@ -135,8 +159,13 @@ impl TargetKarpenter {
             ),
             _ => return None,
         };
+        // Where a release differs most for authors of NodePools.
+        let differences = match age {
+            "older" => ", although before 0.37.1 they may have 30 requirements, and before 0.34 no budgets",
+            _ => "",
+        };
         Some(format!(
-            "{which} is {age} than this poolgate knows: NodePools are checked as for {release}"
+            "{which} is {age} than this poolgate knows: NodePools are checked as for {release}{differences}"
         ))
     }
 
@@ -255,6 +284,30 @@ mod tests {
             assert_eq!(target.caution().is_some(), is_contradicted, "{named:?}");
         }
         assert_eq!(of("0.6.0", Some("1.14.0")), None);
+    }
+
+    #[test]
+    fn a_release_has_its_last_number_only_if_it_is_named_or_shows_in_the_definition() {
+        let named: KarpenterVersion = "1.15.0".parse().expect("a release");
+        for (target, called, is_assumed) in [
+            (TargetKarpenter::from(named), "1.15.0", false),
+            (TargetKarpenter::default(), "1.15", true),
+            (
+                TargetKarpenter::assumed(KarpenterVersion::LAST_OF_V1BETA1),
+                "1.0.8",
+                true,
+            ),
+            (
+                TargetKarpenter::assumed(KarpenterVersion::new(1, 14, 3)),
+                "1.14",
+                true,
+            ),
+        ] {
+            assert_eq!(
+                (target.called().as_str(), target.is_assumed()),
+                (called, is_assumed)
+            );
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! One document of a manifest: its value, and the position of everything in it.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use crate::json::Json;
 
 use super::problem::{ManifestProblem, ProblemKind, Problems};
 use super::resolve::{self, Reading, Resolved};
-use super::tree::{NodeRef, Tree};
+use super::tree::{NodeId, NodeRef, Tree};
 use super::{Limits, Span};
 
 /// A comment, for suppressions and labels.
@@ -23,6 +25,8 @@ pub struct Comment<'t> {
 pub struct Document<'t> {
     pub(crate) tree: Tree<'t>,
     pub(crate) limits: Limits,
+    /// How many elements of its value a node in a list became, if that is not one.
+    pub(crate) lengths: HashMap<NodeId, usize>,
     span: Span,
     value: Json<'t>,
     comments: Vec<Comment<'t>>,
@@ -44,6 +48,7 @@ impl<'t> Document<'t> {
             value,
             mut problems,
             variables,
+            lengths,
         } = resolve::value(text, &tree, reading);
         let (value, tree) = match value {
             Some(value) => (value, tree),
@@ -54,6 +59,7 @@ impl<'t> Document<'t> {
         Self {
             tree,
             limits,
+            lengths,
             span,
             value,
             comments,
@@ -69,6 +75,7 @@ impl<'t> Document<'t> {
         Self {
             tree: Tree::default(),
             limits: Limits::default(),
+            lengths: HashMap::new(),
             span,
             value: Json::Null,
             comments,

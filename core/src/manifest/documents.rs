@@ -4,6 +4,7 @@
 
 use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
 
+use super::as_words::{AsWords, document_length};
 use super::compose::Composer;
 use super::problem::{ManifestProblem, ProblemKind};
 use super::resolve::{AliasBudget, Reading};
@@ -138,6 +139,7 @@ impl<'t> Documents<'t> {
 
     fn document(&mut self, start: usize) -> Document<'t> {
         let mut composer = Composer::new(self.text, self.limits, start);
+        let above = self.comments.len();
         let end = loop {
             match self.parser.next_event() {
                 Some(Ok((Event::DocumentEnd, span))) => break self.span(&span).end(),
@@ -155,24 +157,54 @@ impl<'t> Documents<'t> {
                         self.restart(offset + '\u{feff}'.len_utf8());
                     } else {
                         let problem = self.syntax(&error, Some(&composer));
-                        return self.broken(start, problem);
+                        let filled_in_later = self.as_words(start, above);
+                        return filled_in_later.unwrap_or_else(|| self.broken(start, problem));
                     }
                 }
             }
         };
-        let span = Span::new(start, end);
         let comments = std::mem::take(&mut self.comments);
-        Document::complete(
-            self.text,
-            span,
-            composer.finish(),
-            comments,
-            Reading {
-                limits: self.limits,
-                variables: self.variables,
-                budget: &mut self.budget,
-            },
-        )
+        self.complete(Span::new(start, end), composer, comments)
+    }
+
+    fn complete(&mut self, span: Span, composer: Composer<'t>, comments: Vec<Comment<'t>>) -> Document<'t> {
+        let reading = Reading {
+            limits: self.limits,
+            variables: self.variables,
+            budget: &mut self.budget,
+        };
+        Document::complete(self.text, span, composer.finish(), comments, reading)
+    }
+
+    /// The document at `start`, read with its variables as words, if that makes it YAML; `above` of the comments are above
+    /// it.
+    fn as_words(&mut self, start: usize, above: usize) -> Option<Document<'t>> {
+        let rest = self.text.get(start..)?;
+        let written = rest.get(..document_length(rest))?;
+        let words = AsWords::of(written)?;
+        let mut parser = parser(words.text(), 0, &self.limits);
+        let mut composer = Composer::new(self.text, self.limits, start);
+        let mut comments = self.comments.get(..above)?.to_vec();
+        let mut end = None;
+        loop {
+            let (event, inside) = parser.next_event().transpose().ok()??;
+            let inside = inside.byte_range().unwrap_or_default();
+            let span = Span::new(start + inside.start, start + inside.end);
+            match event {
+                Event::StreamEnd => break,
+                Event::StreamStart | Event::DocumentStart(..) if end.is_none() => {}
+                Event::Comment(..) if comments.len() < self.limits.comments => {
+                    comments.push(self.comment(span))
+                }
+                Event::DocumentEnd => end = end.or(Some((span.end(), comments.len()))),
+                event if end.is_none() => composer.add(words.restored(event, &inside), span).ok()?,
+                _ => return None,
+            }
+        }
+        let (end, own) = end?;
+        self.comments = comments.split_off(own);
+        self.proceed();
+        Some(self.complete(Span::new(start, end), composer, comments))
     }
 
     fn take(&mut self, composer: &mut Composer<'t>, event: Event<'t>, span: Span) -> Result<(), ProblemKind> {
@@ -195,11 +227,20 @@ impl<'t> Documents<'t> {
     fn broken(&mut self, start: usize, problem: ManifestProblem) -> Document<'t> {
         // To find the end of an endless document takes as long as to read it.
         let endless = matches!(problem.kind, ProblemKind::TooManyNodes { .. });
-        self.begun = None;
-        self.finished = endless || !matches!(self.parser.proceed_next_document(), Ok(true));
+        if endless {
+            self.finished = true;
+        } else {
+            self.proceed();
+        }
         let span = Span::new(start, problem.span.end());
         let comments = std::mem::take(&mut self.comments);
         Document::broken(span, comments, problem)
+    }
+
+    /// Goes on with the document behind one that the parser cannot read.
+    fn proceed(&mut self) {
+        self.begun = None;
+        self.finished = !matches!(self.parser.proceed_next_document(), Ok(true));
     }
 
     /// The end of reading: nothing after `start` is read.

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(of(&variable), None);
         assert_eq!(by_additions(&variable), Some(LeftAlone::Variables));
         for plain in [
-            json!({"a": "$A", "b": "{x}}"}),
+            json!({"a": "$$A", "b": "{x}}"}),
             json!({"sops": "x"}),
             json!(["sops"]),
         ] {

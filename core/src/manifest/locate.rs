@@ -120,7 +120,7 @@ impl Document<'_> {
                     })
                 }
                 Some(Content::Sequence(_)) => {
-                    let item = self.tree.children(id).take_while(begun).enumerate().last();
+                    let item = self.items(id).take_while(|(_, value)| begun(value)).last();
                     item.map(|(index, value)| {
                         path = std::mem::take(&mut path).index(index);
                         value
@@ -130,6 +130,27 @@ impl Document<'_> {
             };
         }
         path
+    }
+
+    /// The nodes of a sequence, each with the index of its first element.
+    fn items(&self, id: NodeId) -> impl Iterator<Item = (usize, NodeId)> {
+        self.tree.children(id).scan(0, |next, node| {
+            let index = *next;
+            *next += self.lengths.get(&node).copied().unwrap_or(1);
+            Some((index, node))
+        })
+    }
+
+    /// The node of an element.
+    fn item(&self, id: NodeId, index: usize) -> Option<NodeId> {
+        if self.lengths.is_empty() {
+            return self.tree.children(id).nth(index);
+        }
+        let is_in = |(first, node): &(usize, NodeId)| {
+            let length = self.lengths.get(node).copied().unwrap_or(1);
+            (*first..first + length).contains(&index)
+        };
+        self.items(id).find(is_in).map(|(_, node)| node)
     }
 
     /// The target of an alias, with the alias recorded. An alias without a target stays as it is.
@@ -148,7 +169,7 @@ impl Document<'_> {
             Segment::Key(name) => self.entry(at, name, self.limits.depth),
             Segment::Index(index) => {
                 let is_sequence = matches!(self.tree.get(at.node)?.content, Content::Sequence(_));
-                let node = self.tree.children(at.node).nth(*index).filter(|_| is_sequence)?;
+                let node = self.item(at.node, *index).filter(|_| is_sequence)?;
                 let key = None;
                 Some(Found { node, key, ..at })
             }

@@ -7,6 +7,7 @@
 //!
 //! Knows nothing of NodePools, rules, or how a finding is shown.
 
+mod as_words;
 mod compose;
 mod document;
 mod documents;

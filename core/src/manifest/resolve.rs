@@ -2,7 +2,7 @@
 //! keys converted to text.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::json::{self, FewMap, FieldMask, Json};
 
@@ -11,7 +11,7 @@ use super::merge;
 use super::problem::{ProblemKind, Problems};
 use super::scalar::{self, Notation, Tag};
 use super::template::{is_helms, is_template};
-use super::tree::{Content, NodeId, Tree};
+use super::tree::{Content, NodeId, Style, Tree};
 use super::variables::{Filled, Variables, has_variable};
 use super::{Limits, Span};
 
@@ -39,6 +39,8 @@ pub struct Resolved<'t> {
     pub problems: Problems,
     /// The positions of variables that were not filled in.
     pub variables: Vec<Span>,
+    /// How many elements a variable in a list became, if that is not one.
+    pub lengths: HashMap<NodeId, usize>,
 }
 
 /// The value of a tree.
@@ -62,8 +64,10 @@ pub fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<
         left: allowed,
         aliases: 0,
         depth: 0,
+        in_brackets: false,
         problems: Problems::default(),
         open: Vec::new(),
+        lengths: HashMap::new(),
     };
     let value = resolver.value(0);
     let left = resolver.left;
@@ -73,6 +77,7 @@ pub fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<
         value: value.ok(),
         problems: resolver.problems,
         variables: resolver.open,
+        lengths: resolver.lengths,
     }
 }
 
@@ -88,11 +93,17 @@ struct Resolver<'r, 't> {
     aliases: usize,
     /// How many collections are open, aliases followed. Bounds the recursion.
     depth: usize,
+    /// Whether the node is inside of brackets, where a comma ends a scalar.
+    in_brackets: bool,
     variables: Option<&'r Variables>,
     problems: Problems,
     /// The positions of variables that were not filled in.
     open: Vec<Span>,
+    lengths: HashMap<NodeId, usize>,
 }
+
+/// What ends a scalar inside of brackets.
+const BETWEEN_BRACKETS: [char; 5] = [',', '[', ']', '{', '}'];
 
 /// The entries of a mapping that is being filled.
 type Entries<'t> = FewMap<Cow<'t, str>, Json<'t>>;
@@ -116,19 +127,25 @@ impl<'t> Resolver<'_, 't> {
                 self.spend(id, text.len())?;
                 Ok(self.scalar(node.span, text, *notation, *tag))
             }
-            Content::Mapping(_) => {
+            Content::Mapping(style) => {
                 self.spend(id, 0)?;
-                self.nested(id, |this| {
+                self.nested(id, *style, |this| {
                     let mut entries = Entries::default();
                     this.fill(id, &mut entries, None)?;
                     Ok(Json::Object(entries.into_entries().into_iter().collect()))
                 })
             }
-            Content::Sequence(_) => {
+            Content::Sequence(style) => {
                 self.spend(id, 0)?;
-                self.nested(id, |this| {
-                    let items = tree.children(id).map(|item| this.value(item));
-                    items.collect::<Result<_, _>>().map(Json::Array)
+                self.nested(id, *style, |this| {
+                    let mut items = Vec::new();
+                    for item in tree.children(id) {
+                        match this.several(item) {
+                            Some(several) => items.extend(several),
+                            None => items.push(this.value(item)?),
+                        }
+                    }
+                    Ok(Json::Array(items))
                 })
             }
             Content::Alias(_) => match self.target(id) {
@@ -142,7 +159,7 @@ impl<'t> Resolver<'_, 't> {
         let text = match self.variables.and_then(|variables| variables.fill(text)) {
             None => text.clone(),
             Some(Filled::Text(value)) if notation != Notation::Plain => value.into(),
-            Some(Filled::Text(value)) if scalar::stays_plain(value.trim()) => value.trim().to_owned().into(),
+            Some(Filled::Text(value)) if self.stays_plain(value.trim()) => value.trim().to_owned().into(),
             // A list in brackets, or a text in quotes.
             Some(Filled::Text(value)) if tag == Tag::None => match json::read(&value, FieldMask::All) {
                 Ok(value) => return value.into_owned(),
@@ -159,6 +176,48 @@ impl<'t> Resolver<'_, 't> {
             self.report(span, ProblemKind::NotFinite);
             Json::String(text)
         })
+    }
+
+    /// Whether a text that was filled in is exactly one scalar.
+    fn stays_plain(&self, text: &str) -> bool {
+        scalar::stays_plain(text) && !(self.in_brackets && text.contains(BETWEEN_BRACKETS))
+    }
+
+    /// The elements that a variable in a list in brackets became, if that is not one: `a, b` in `[${A}]`.
+    fn several(&mut self, item: NodeId) -> Option<Vec<Json<'t>>> {
+        let (variables, tree) = (self.variables.filter(|_| self.in_brackets)?, self.tree);
+        let Content::Scalar {
+            text,
+            notation: Notation::Plain,
+            tag: Tag::None,
+        } = &tree.get(item)?.content
+        else {
+            return None;
+        };
+        let Filled::Text(filled) = variables.fill(text)? else {
+            return None;
+        };
+        let is_one = !filled.contains(',') && !filled.trim().is_empty();
+        let words = || {
+            let words = filled.split(',').map(str::trim);
+            let is_word = |word: &str| !word.is_empty() && self.stays_plain(word);
+            words.clone().all(is_word).then(|| {
+                let words =
+                    words.map(|word| scalar::resolve(word.to_owned().into(), Notation::Plain, Tag::None));
+                words
+                    .map(|word| word.ok()?.into_json())
+                    .collect::<Option<Vec<_>>>()
+            })?
+        };
+        if is_one {
+            return None;
+        }
+        let elements = match json::read(&format!("[{filled}]"), FieldMask::All).map(Json::into_owned) {
+            Ok(Json::Array(elements)) => elements,
+            _ => words()?,
+        };
+        self.lengths.insert(item, elements.len());
+        Some(elements)
     }
 
     /// A value with a variable that was not filled in, as written.
@@ -235,14 +294,14 @@ impl<'t> Resolver<'_, 't> {
         let Some(node) = tree.get(target) else {
             return Ok(());
         };
-        if !matches!(node.content, Content::Mapping(_)) {
+        let Content::Mapping(style) = node.content else {
             let span = tree.get(source).map_or(node.span, |node| node.span);
             self.report(span, ProblemKind::MergeOfNoMapping);
             return Ok(());
-        }
+        };
         let mut fill = |this: &mut Self| {
             this.spend(target, 0)?;
-            this.nested(target, |this| this.fill(target, map, Some(outer)))
+            this.nested(target, style, |this| this.fill(target, map, Some(outer)))
         };
         if target == source {
             fill(self)
@@ -339,14 +398,22 @@ impl<'t> Resolver<'_, 't> {
         result
     }
 
-    fn nested<T>(&mut self, id: NodeId, walk: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
+    fn nested<T>(
+        &mut self,
+        id: NodeId,
+        style: Style,
+        walk: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
         let limit = self.limits.depth;
         if self.depth >= limit {
             return Err(self.stop(id, ProblemKind::TooDeep { limit }));
         }
+        let outside = self.in_brackets;
+        self.in_brackets = style == Style::Flow;
         self.depth += 1;
         let result = walk(self);
         self.depth -= 1;
+        self.in_brackets = outside;
         result
     }
 

@@ -1,13 +1,24 @@
-//! Variables in a manifest that another program fills in: `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as in
-//! Flux and envsubst, which poolgate can fill in, too; and the placeholders of other programs, `{{ … }}`, `__NAME__`,
-//! `@@NAME@@` and `%NAME%`, whose values are never known.
+//! Variables in a manifest that another program fills in: `$NAME`, `${NAME}`, `${NAME:=default}`, `${NAME:-default}`, as
+//! in Flux and envsubst, which poolgate can fill in, too; and the placeholders of other programs, `{{ … }}`, `$(NAME)`,
+//! `__NAME__`, `@@NAME@@` and `%NAME%`, whose values are never known.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// How a variable begins.
+/// How a variable in braces begins.
 const MARK: &str = "${";
+
+/// How any variable begins.
+const SIGN: char = '$';
+
+/// Keys of strategic merge patches, which look like variables.
+const DIRECTIVES: [&str; 4] = [
+    "deleteFromPrimitiveList",
+    "patch",
+    "retainKeys",
+    "setElementOrder",
+];
 
 /// How many levels deep defaults of variables may contain variables.
 const DEEPEST: usize = 8;
@@ -109,8 +120,10 @@ impl Variables {
 
 /// Whether a scalar of a manifest may contain a variable: as written, or by an escape.
 pub fn may_have_variable(manifest: &str) -> bool {
-    let mut marks = [MARK, "\\", "{{", "__", "@@", "%"].into_iter();
-    marks.any(|mark| manifest.contains(mark))
+    manifest.contains(SIGN)
+        || ["\\", "{{", "__", "@@", "%"]
+            .iter()
+            .any(|mark| manifest.contains(mark))
 }
 
 /// Whether a text contains a variable.
@@ -122,16 +135,19 @@ pub fn has_variable(text: &str) -> bool {
 pub fn can_be_given(variable: &str) -> bool {
     variable
         .strip_prefix(MARK)
+        .or_else(|| variable.strip_prefix(SIGN))
         .map(name_of)
-        .is_some_and(|(name, rest)| !name.is_empty() && rest.starts_with(['}', ':', '=', '-']))
+        .is_some_and(|(name, rest)| {
+            !name.is_empty() && (rest.is_empty() || rest.starts_with(['}', ':', '=', '-']))
+        })
 }
 
 /// The variables of a text as they are written, braces included: those whose value can be given first.
 pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
     let (mut rest, mut behind_placeholder) = (text, text);
     let variables = std::iter::from_fn(move || {
-        let (before, inner, behind) = first(rest)?;
-        let variable = rest.get(before.len()..before.len() + MARK.len() + inner.len() + 1);
+        let (before, _, behind) = first(rest)?;
+        let variable = rest.get(before.len()..rest.len() - behind.len());
         rest = behind;
         variable
     });
@@ -145,11 +161,14 @@ pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where the first placeholder of a program other than envsubst is.
-fn placeholder(text: &str) -> Option<Range<usize>> {
+pub fn placeholder(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let find = |start: usize| {
         let (open, close, is_part): (&str, &str, fn(&u8) -> bool) = match bytes.get(start..)? {
             [b'{', b'{', ..] => ("{{", "}}", |byte| !matches!(byte, b'{' | b'}' | b'\n')),
+            [b'$', b'(', ..] => ("$(", ")", |byte| {
+                byte.is_ascii_alphanumeric() || b"-.".contains(byte)
+            }),
             [b'_', b'_', ..] => ("__", "__", |byte| {
                 byte.is_ascii_uppercase() || byte.is_ascii_digit()
             }),
@@ -176,32 +195,39 @@ fn placeholder(text: &str) -> Option<Range<usize>> {
     (0..bytes.len()).find_map(find)
 }
 
-/// The text before the first variable, the text between its braces, and the text after it. `$${` does not begin
-/// one: it means `${`.
+/// The text before the first variable, its text without the sign and the braces, and the text after it. `$$` does not
+/// begin one: it means `$`.
 fn first(text: &str) -> Option<(&str, &str, &str)> {
-    // Nearly all texts have none, and a single byte is found fastest.
-    let mut from = text.find('$')?;
-    while let Some(found) = text.get(from..)?.find(MARK) {
+    let mut from = 0;
+    while let Some(found) = text.get(from..)?.find(SIGN) {
         let start = from + found;
-        let inner = start + MARK.len();
-        from = inner;
-        if text.get(..start)?.ends_with('$') {
+        from = start + SIGN.len_utf8();
+        if text.get(..start)?.ends_with(SIGN) {
             continue;
         }
-        let Some(end) = end_of(text.get(inner..)?).filter(|end| *end > 0) else {
-            continue;
+        let behind = text.get(from..)?;
+        let (inner, end) = match behind.strip_prefix('{') {
+            Some(rest) => {
+                let Some(end) = end_of(rest).filter(|end| *end > 0) else {
+                    continue;
+                };
+                (rest.get(..end)?, end + 2)
+            }
+            None => {
+                let (name, _) = name_of(behind);
+                let is_directive = DIRECTIVES.contains(&name);
+                (if is_directive { "" } else { name }, name.len())
+            }
         };
-        return Some((
-            text.get(..start)?,
-            text.get(inner..inner + end)?,
-            text.get(inner + end + 1..)?,
-        ));
+        if !inner.is_empty() {
+            return Some((text.get(..start)?, inner, behind.get(end..)?));
+        }
     }
     None
 }
 
 /// The position of the brace that closes a variable, skipping nested ones.
-fn end_of(inner: &str) -> Option<usize> {
+pub fn end_of(inner: &str) -> Option<usize> {
     let mut open = 0_usize;
     let mut last = ' ';
     for (at, character) in inner.char_indices() {
@@ -261,6 +287,10 @@ mod tests {
         for (text, expected) in [
             ("${A}", "2"),
             ("a-${A}-${B}", "a-2-x y"),
+            ("$A", "2"),
+            ("a-$A-$B.$$A", "a-2-x y.$$A"),
+            ("$CLUSTER_NAME", "?"),
+            ("$(CLUSTER_NAME)", "?"),
             ("${A:=7}", "2"),
             ("${C:=7}", "7"),
             ("${C:-}", ""),
@@ -282,7 +312,14 @@ mod tests {
             assert_eq!(filled(text).as_deref(), Some(expected), "{text}");
         }
         for text in [
-            "$A",
+            "$$A",
+            "$5",
+            "$patch",
+            "$setElementOrder/budgets",
+            "$",
+            "a$",
+            "$-A",
+            "$(date +%s)",
             "$${A}",
             "${}",
             "${A",
@@ -329,11 +366,11 @@ mod tests {
 
     #[test]
     fn variables_are_named_as_they_are_written() {
-        let names: Vec<&str> = variables_in("a ${A}-${B:=${C}} %X% $${D} ${E}{{ .F }}").collect();
-        assert_eq!(names, ["${A}", "${B:=${C}}", "${E}", "%X%", "{{ .F }}"]);
+        let names: Vec<&str> = variables_in("a ${A}-${B:=${C}} %X% $${D} ${E}{{ .F }}$G").collect();
+        assert_eq!(names, ["${A}", "${B:=${C}}", "${E}", "$G", "%X%", "{{ .F }}"]);
         assert_eq!(
-            ["${A}", "${A:-b}", "${A * 2}", "%A%"].map(can_be_given),
-            [true, true, false, false]
+            ["${A}", "${A:-b}", "$A", "${A * 2}", "%A%", "$(A)"].map(can_be_given),
+            [true, true, true, false, false, false]
         );
     }
 

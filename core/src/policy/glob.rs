@@ -1,4 +1,4 @@
-//! Patterns for names: `*` matches any characters, everything else itself.
+//! Patterns for names: `*` matches any characters, everything else itself. A rule has more ways to be named.
 
 /// A pattern such as `gpu-*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,15 @@ impl Glob {
     }
 }
 
+/// Whether a text names a rule: by its name, by the first words of it, or by a pattern with `*`.
+pub fn names_rule(written: &str, id: &str) -> bool {
+    if written.contains('*') {
+        return Glob::new(written).matches(id);
+    }
+    id.strip_prefix(written)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -61,6 +70,24 @@ mod tests {
             ("", "a", false),
         ] {
             assert_eq!(Glob::new(pattern).matches(name), wanted, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_rule_is_named_by_its_first_words_or_a_pattern() {
+        for (written, id, wanted) in [
+            ("policy-limit", "policy-limit-max", true),
+            ("policy", "policy-limit-max", true),
+            ("policy-limit-max", "policy-limit-max", true),
+            ("policy-lim", "policy-limit-max", false),
+            ("policy-", "policy-limit-max", false),
+            ("limit", "policy-limit-max", false),
+            ("", "policy-limit-max", false),
+            ("*-max", "policy-limit-max", true),
+            ("policy-limit-*", "policy-limit-max", true),
+            ("*", "policy-limit-max", true),
+        ] {
+            assert_eq!(names_rule(written, id), wanted, "{written} {id}");
         }
     }
 

@@ -22,7 +22,7 @@ pub use bounds::{
 pub use cluster::{DeclaredCluster, FeatureGate, GateState, MinValuesPolicy, WebhookUse};
 pub use default_values::DefaultValues;
 pub use exemption::Exemption;
-pub use glob::Glob;
+pub use glob::{Glob, names_rule};
 pub(crate) use levels::LevelOfRule;
 pub use levels::{Level, Levels};
 pub use texts::Written;

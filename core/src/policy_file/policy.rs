@@ -10,7 +10,7 @@ use crate::policy::record::{Fields, Found, Kind, Record, object, with_descriptio
 use crate::policy::texts::{
     DATE, DOMAIN, FREE_TEXT, LABEL_KEY, LABEL_VALUE, POOL_PATTERN, REPAIR_GRACE_PERIOD,
 };
-use crate::policy::{Enforcement, Exemption, Glob, LevelOfRule, Levels, Policy};
+use crate::policy::{Enforcement, Exemption, LevelOfRule, Levels, Policy, names_rule};
 use crate::rules::{CATALOGUE, find};
 
 impl Record for Policy {
@@ -121,7 +121,8 @@ impl Record for Exemption {
         let pools = fields.optional("pools", &List(1, POOL_PATTERN), about);
         let about = "Labels of the NodePool, all of which it must have.";
         let labels = fields.optional("labels", &MapOf(LABEL_KEY, LABEL_VALUE), about);
-        let about = "The names of the rules. * matches any characters, so * alone matches every rule.";
+        let about = "The names of the rules, or the first words of names. * matches any characters, so * alone matches \
+                     every rule.";
         let rules = fields.required("rules", &List(1, RULE_PATTERN), about);
         let reason = fields.optional("reason", &FREE_TEXT, "The reason, shown with each finding.");
         let about = "The last day on which it applies, in UTC. Default: it has no end.";
@@ -147,13 +148,12 @@ pub const RULE: Text<RuleId> = Text {
     },
 };
 
-/// All rules whose names match.
+/// All rules that a text names.
 const RULE_PATTERN: Text<Vec<RuleId>> = Text {
     pattern: Some("^[a-z*-]+$"),
     parse: |text| {
-        let pattern = Glob::new(text);
         let rules = CATALOGUE.iter().map(|rule| rule.id);
-        let named: Vec<RuleId> = rules.filter(|id| pattern.matches(id.as_str())).collect();
+        let named: Vec<RuleId> = rules.filter(|id| names_rule(text, id.as_str())).collect();
         if named.is_empty() {
             unknown_rule(text)
         } else {

@@ -208,6 +208,21 @@ fn a_file_of_nothing_but_mistakes_is_reported_in_part() {
 }
 
 #[test]
+fn an_exemption_names_rules_by_their_first_words_too() {
+    let named = |text: &str| {
+        let policy = policy(&format!("exemptions:\n  - pools: [a]\n    rules: [{text}]\n"));
+        let mut rules: Vec<&str> = policy.exemptions[0].rules.iter().map(|id| id.as_str()).collect();
+        rules.sort_unstable();
+        rules.join(" ")
+    };
+    assert_eq!(named("policy-limit"), "policy-limit-max policy-limit-required");
+    assert_eq!(named("\"policy-limit-*\""), named("policy-limit"));
+    assert_eq!(named("limit-zero"), "limit-zero");
+    let wrong = mistakes("exemptions:\n  - pools: [a]\n    rules: [policy-lim]\n");
+    assert!(wrong[0].contains("there is no such rule"), "{wrong:?}");
+}
+
+#[test]
 fn off_means_off_although_yaml_reads_false() {
     let rule = RuleId::new("limit-zero");
     for off in ["off", "\"off\"", "Off", "false"] {

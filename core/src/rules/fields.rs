@@ -227,8 +227,12 @@ impl Spelling {
         })
     }
 
-    /// The only path below `spec` at which the API has a field of this name.
+    /// The only path below `spec` at which the API has a field of this name, if the name does not fit every object.
     fn elsewhere(&self, name: &str) -> Option<String> {
+        const OF_ANYTHING: [&str; 4] = ["apiVersion", "group", "kind", "name"];
+        if OF_ANYTHING.contains(&name) {
+            return None;
+        }
         let mut places = Vec::new();
         collect(self.root, name, &mut Vec::new(), &mut places);
         match places.as_slice() {

@@ -63,6 +63,12 @@ impl<'a> Findings<'a> {
         self.last.insert(rule.finding(path, error_type, title))
     }
 
+    /// Whether a rule has a finding at this field.
+    pub fn has(&self, rule: &Rule, path: &FieldPath) -> bool {
+        let mut all = self.report.diagnostics().iter().chain(&self.last);
+        all.any(|finding| finding.rule == rule.id && finding.path == *path)
+    }
+
     /// Reports a mistake in a string. The API server notices it if the definition of the release rejects the text;
     /// `otherwise` is the origin if it does not.
     pub fn report_text(

@@ -236,10 +236,16 @@ fn check_hard_limit(
     };
     if expires && drains_without_end(pool) && is_hard && is_limited() {
         // A pool without a mode may be in a cluster without the gate, where nothing blocks the replacement.
-        let severity = if written.is_some() {
-            Severity::Warning
+        let (severity, consequence) = if written.is_some() {
+            (
+                Severity::Warning,
+                "poolgate's gate denies the replacement until the node is gone",
+            )
         } else {
-            Severity::Note
+            (
+                Severity::Note,
+                "this matters only with poolgate's gate, which denies the replacement until the node is gone",
+            )
         };
         findings
             .report(
@@ -248,7 +254,7 @@ fn check_hard_limit(
                 ErrorType::Required,
                 "a PodDisruptionBudget may block the drain of an expired node forever",
             )
-            .consequence("the node still counts against the limit")
+            .consequence(consequence)
             .related(limits::path("nodes"))
             .severity(severity)
             // A webhook warning has no room for more.

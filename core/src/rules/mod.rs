@@ -153,6 +153,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &policy::template::TERMINATION_GRACE_PERIOD,
     &across::NODEPOOL_REPEATED,
     &across::node_classes::NODE_CLASS_MISSING,
+    &across::reservations::CAPACITY_RESERVATIONS,
     &across::overlap::NODEPOOL_OVERLAP,
     &across::NODEPOOLS_FROZEN,
 ];

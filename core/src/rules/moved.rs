@@ -21,6 +21,20 @@ const NODE_CLASS_FIELDS: &[&str] = &[
     "userData",
 ];
 
+/// Fields that the metadata of every object has, but not that of a template.
+const OBJECT_FIELDS: &[&str] = &[
+    "creationTimestamp",
+    "finalizers",
+    "generateName",
+    "generation",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+    "resourceVersion",
+    "uid",
+];
+
 /// The help for an unknown field of this name at this path: an imperative. `has` returns whether the API knows a
 /// field there.
 pub fn what_became_of(
@@ -39,7 +53,8 @@ pub fn what_became_of(
             Segment::Index(_) => None,
         })?;
     by_parent(parent, name, version)
-        .or_else(|| (parent == "spec").then(|| of_provisioner(name)).flatten())
+        .or_else(|| of_provisioner(name))
+        .or_else(|| (parent == "spec").then(|| of_provisioners_spec(name)).flatten())
         .or_else(|| {
             let is_foreign = NODE_CLASS_FIELDS.contains(&name) && !has(name);
             is_foreign.then_some("move it to the node class")
@@ -53,15 +68,27 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static s
         (V1, "disruption", "terminationGracePeriod") => {
             "move it to spec.template.spec.terminationGracePeriod"
         }
+        (V1, "disruption" | "spec", "gracefulTerminationPeriod") => {
+            "write spec.template.spec.terminationGracePeriod instead"
+        }
+        (V1, "disruption" | "spec", "minAge") => {
+            "write spec.disruption.consolidateAfter instead, the time for which no pod may come or go"
+        }
+        (V1Beta1, "disruption" | "spec", "minAge") => {
+            "use karpenter.sh/v1, where consolidateAfter delays consolidation, or remove it"
+        }
+        (_, "metadata", name) if OBJECT_FIELDS.contains(&name) => {
+            "remove it, because nodes get only labels and annotations from here"
+        }
         (V1, "nodeClassRef", "apiVersion") => "write group instead, without the version",
         (V1, "nodeClassRef", "apiGroup") => "write group instead",
         (V1, "spec", "kubelet" | "kubeletConfiguration") => "move it to the node class",
         (V1Beta1, "spec", "kubeletConfiguration") => "write kubelet instead",
         (V1Beta1, "nodeClassRef", "group" | "apiGroup") => "write apiVersion instead, with the version",
         (V1Beta1, "spec", "expireAfter") => "move it to spec.disruption.expireAfter",
-        (V1Beta1, "spec", "terminationGracePeriod" | "replicas") | (V1Beta1, "budgets", "reasons") => {
-            "use karpenter.sh/v1, or remove it"
-        }
+        (V1Beta1, "spec" | "disruption", "terminationGracePeriod" | "gracefulTerminationPeriod")
+        | (V1Beta1, "spec", "replicas")
+        | (V1Beta1, "budgets", "reasons") => "use karpenter.sh/v1, or remove it",
         (_, "budgets", "consolidateAfter" | "consolidationPolicy") => {
             "write it only in spec.disruption, where it applies to the whole pool"
         }
@@ -76,13 +103,20 @@ fn by_parent(parent: &str, name: &str, version: ApiVersion) -> Option<&'static s
     })
 }
 
-/// The successor of a field of the Provisioner, the predecessor of the NodePool.
+/// The successor of a field that only the Provisioner had, the predecessor of the NodePool, wherever it is written.
 fn of_provisioner(name: &str) -> Option<&'static str> {
     Some(match name {
         "ttlSecondsAfterEmpty" => {
-            "write spec.disruption.consolidateAfter with consolidationPolicy: WhenEmpty"
+            "write spec.disruption.consolidateAfter, such as 30s, with consolidationPolicy: WhenEmpty"
         }
         "ttlSecondsUntilExpired" => "write expireAfter instead, a duration such as 720h",
+        _ => return None,
+    })
+}
+
+/// The successor of a field in the spec of a Provisioner.
+fn of_provisioners_spec(name: &str) -> Option<&'static str> {
+    Some(match name {
         "consolidation" => "write spec.disruption.consolidationPolicy instead",
         "provider" | "providerRef" => "write spec.template.spec.nodeClassRef instead",
         "labels" => "move them to spec.template.metadata.labels",

@@ -24,6 +24,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
+use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 
@@ -113,11 +114,14 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
     let policy = args.review_args.named_policy()?;
-    let karpenter = args.review_args.karpenter();
+    let named = match &policy {
+        Some(policy) => args.review_args.karpenter_for(policy),
+        None => args.review_args.karpenter(),
+    };
+    let (mut live, karpenter) = fetched(args, connect, named)?;
     if let Some(caution) = karpenter.caution() {
         terminal::remark(&caution);
     }
-    let mut live = fetched(args, connect)?;
     let mut code = 0;
     let mut complaints = Vec::new();
     let mut pools = Vec::new();
@@ -176,11 +180,10 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
         let subject = Subject::new(&pool.found, object, pool.author, nodes, args.reason);
-        match subject.map(|subject| subject.read_by(&karpenter)) {
+        match subject.map(|subject| subject.read_by(policy.as_ref(), &karpenter)) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
-                subject.policy = policy.as_ref();
                 subjects.push(subject);
             }
             Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
@@ -198,11 +201,17 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     Ok(code.into())
 }
 
-/// The pools of a cluster with what counts there, if one is to be read.
-fn fetched(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<Option<Live>> {
+/// The pools of a cluster with what counts there, if one is to be read, and the Karpenter that reads them.
+fn fetched(
+    args: &BudgetsArgs,
+    connect: Connect,
+    named: TargetKarpenter,
+) -> anyhow::Result<(Option<Live>, TargetKarpenter)> {
     let _reading = Progress::of("reading");
-    let cluster = args.stored.connect(connect)?;
-    Ok(cluster.as_ref().map(Live::fetch).transpose()?)
+    let Some(cluster) = args.stored.connect(connect)? else {
+        return Ok((None, named));
+    };
+    Ok((Some(Live::fetch(&cluster)?), cluster.karpenter(&named)?))
 }
 
 /// Writes the picture, unless it would replace one of the files that are read.

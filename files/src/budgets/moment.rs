@@ -14,7 +14,7 @@ use crate::terminal;
 /// Explains the budgets at a moment.
 pub fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let mut text = heading(subject);
-    let _ = writeln!(text, "at {}\n", clock.write(at));
+    let _ = writeln!(text, "at {}{}\n", clock.write(at), subject.and_assumed_release());
     text.push_str(&list(subject, at));
     for (reasons, answer) in answers(subject, at) {
         let names: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();

@@ -8,8 +8,7 @@ use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource, TargetKarpenter,
-    WHEN_EMPTY,
+    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Provider, TargetKarpenter, WHEN_EMPTY,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::rules::used_up;
@@ -59,8 +58,12 @@ pub struct Subject<'a> {
     pub stored: Vec<String>,
     /// The policy, if one is given.
     pub policy: Option<&'a Policy>,
-    /// The Karpenter that reads the pool: if none is named, the newest known that serves its version.
+    /// The Karpenter that reads the pool: if none is known, the newest that serves its version.
     pub release: KarpenterVersion,
+    /// The release in words, if it is assumed.
+    pub assumed_release: Option<String>,
+    /// Whether no reason was chosen.
+    has_all_reasons: bool,
     author: Author,
 }
 
@@ -80,10 +83,8 @@ impl<'a> Subject<'a> {
         let in_status = || nodes_in_status(&found.object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);
-        let reasons = match reason {
-            Some(reason) => vec![reason],
-            None => usual_reasons(&budgets),
-        };
+        let has_all_reasons = reason.is_none();
+        let reasons = reason.map_or(USUAL_REASONS.to_vec(), |reason| vec![reason]);
         Ok(Self {
             name,
             file: None,
@@ -94,21 +95,47 @@ impl<'a> Subject<'a> {
             reasons,
             stored: notes_in_status(&found.object, &pool),
             policy: None,
-            release: match found.version {
-                ApiVersion::V1 => KarpenterVersion::NEWEST,
-                ApiVersion::V1Beta1 => KarpenterVersion::LAST_OF_V1BETA1,
-            },
+            release: KarpenterVersion::NEWEST,
+            assumed_release: None,
+            has_all_reasons,
             pool,
             author,
         })
     }
 
-    /// Sets the release that the user names, if one is named.
-    pub fn read_by(mut self, karpenter: &TargetKarpenter) -> Self {
-        if karpenter.source() == ReleaseSource::User {
-            self.release = karpenter.release();
+    /// Sets the policy and the Karpenter that read it.
+    pub fn read_by(mut self, policy: Option<&'a Policy>, karpenter: &TargetKarpenter) -> Self {
+        let last = TargetKarpenter::assumed(KarpenterVersion::LAST_OF_V1BETA1);
+        let karpenter = match self.pool.version {
+            ApiVersion::V1Beta1 if karpenter.is_assumed() => &last,
+            _ => karpenter,
+        };
+        self.policy = policy;
+        self.release = karpenter.release();
+        self.assumed_release = karpenter.is_assumed().then(|| karpenter.called());
+        if self.has_all_reasons && self.may_repair_otherwise() {
+            self.reasons.push(Reason::Unhealthy);
         }
         self
+    }
+
+    /// Whether the budgets may limit repair otherwise than the usual reasons.
+    fn may_repair_otherwise(&self) -> bool {
+        let may_repair = self.release.has(KarpenterVersion::UNHEALTHY)
+            && self.gate(FeatureGate::NodeRepair) != GateState::Off;
+        let differs = |budget: &Budget| {
+            let repairs = budget.has(Reason::Unhealthy);
+            let mut usual = USUAL_REASONS.iter().map(|reason| budget.has(*reason));
+            usual.any(|usual| usual != repairs) && (repairs || may_repair)
+        };
+        self.budgets.iter().any(differs)
+    }
+
+    /// The release that is assumed, behind a line about the pool; empty if it is known.
+    pub fn and_assumed_release(&self) -> String {
+        let release = self.assumed_release.as_ref();
+        let release = release.map(|called| format!(", Karpenter {called} {}", terminal::ASSUMED_RELEASE));
+        release.unwrap_or_default()
     }
 
     /// The provider of its machines, if there is data on it.
@@ -156,6 +183,16 @@ impl<'a> Subject<'a> {
     pub fn active_reasons(&self) -> Vec<Reason> {
         let reasons = self.reasons.iter().copied();
         reasons.filter(|reason| self.idle(*reason).is_none()).collect()
+    }
+
+    /// The reasons that can apply and that budgets should limit: repair only if a budget or the user names it.
+    pub fn reasons_to_limit(&self) -> impl Iterator<Item = Reason> {
+        let names_repair = |budget: &Budget| {
+            budget.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !budget.has(*reason))
+        };
+        let is_named = !self.has_all_reasons || self.budgets.iter().any(names_repair);
+        let reasons = self.active_reasons().into_iter();
+        reasons.filter(move |reason| is_named || *reason != Reason::Unhealthy)
     }
 
     /// Whether the budgets are in the pool.
@@ -251,18 +288,6 @@ pub fn unquoted(duration: &str) -> String {
     } else {
         quoted(duration)
     }
-}
-
-/// The usual reasons, and repair if a budget names only that.
-fn usual_reasons(budgets: &Budgets) -> Vec<Reason> {
-    let names_repair = |budget: &Budget| {
-        budget.has(Reason::Unhealthy) && USUAL_REASONS.iter().any(|reason| !budget.has(*reason))
-    };
-    let mut reasons = USUAL_REASONS.to_vec();
-    if budgets.iter().any(names_repair) {
-        reasons.push(Reason::Unhealthy);
-    }
-    reasons
 }
 
 fn name(object: &Value) -> String {

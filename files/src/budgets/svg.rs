@@ -61,7 +61,7 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
         let zone = clock.zone().unwrap_or("UTC");
         for row in &grid.rows {
             let panel = Panel { top, cell, zone };
-            panel.draw(&mut body, &label(subject, &row.reasons), row, &grid.dates());
+            panel.draw(&mut body, &label(&row.reasons), row, &grid.dates());
             top += PANEL;
         }
         for idle in subject.idle_reasons() {
@@ -70,7 +70,23 @@ pub fn picture(subjects: &[Subject<'_>], at: Timestamp, clock: &Clock) -> String
         }
     }
     legend(&mut body, top);
-    let height = top + LEGEND.len() * ROW + MARGIN;
+    top += LEGEND.len() * ROW;
+    let mut assumed: Vec<&str> = subjects
+        .iter()
+        .filter_map(|one| one.assumed_release.as_deref())
+        .collect();
+    assumed.sort_unstable();
+    assumed.dedup();
+    if !assumed.is_empty() {
+        let release = format!(
+            "Karpenter {} {}",
+            assumed.join(" and "),
+            terminal::ASSUMED_RELEASE
+        );
+        text(&mut body, MARGIN, top + 15, "n", &release);
+        top += ROW;
+    }
+    let height = top + MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
          role=\"img\" aria-label=\"Disruption budgets over a week\">\n<style>{STYLE}</style>\n\

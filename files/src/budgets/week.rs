@@ -21,12 +21,13 @@ const NAMED_HOURS: usize = 6;
 /// Draws seven days, beginning with the day of a moment.
 pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let grid = Grid::week(subject, at, clock);
-    let labels: Vec<String> = grid.rows.iter().map(|row| label(subject, &row.reasons)).collect();
+    let labels: Vec<String> = grid.rows.iter().map(|row| label(&row.reasons)).collect();
     let widths = labels.iter().map(|label| label.chars().count());
     let width = widths.max().unwrap_or(0);
     let columns = Columns::new(&grid);
     let mut text = heading(subject);
-    let _ = writeln!(text, "seven days from {}\n", clock.write(grid.from));
+    let assumed = subject.and_assumed_release();
+    let _ = writeln!(text, "seven days from {}{assumed}\n", clock.write(grid.from));
     let zone = clock.zone().unwrap_or("UTC");
     let _ = writeln!(text, "{zone:<before$} {}", columns.header(), before = 10 + width);
     for (day, date) in grid.dates().iter().enumerate() {
@@ -49,10 +50,7 @@ pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     text
 }
 
-pub fn label(subject: &Subject<'_>, reasons: &[Reason]) -> String {
-    if reasons.len() == subject.reasons.len() && reasons.len() > 1 {
-        return "every reason".into();
-    }
+pub fn label(reasons: &[Reason]) -> String {
     let names: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
     names.join(", ")
 }

@@ -99,7 +99,7 @@ const CHANGES: usize = 1000;
 /// The note, if a reason that can apply is ever without a limit. All schedules must be readable.
 pub fn unlimited(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
     let mut times: Vec<(Timestamp, Reasons)> = Vec::new();
-    for reason in subject.active_reasons() {
+    for reason in subject.reasons_to_limit() {
         let Some(since) = first_unlimited(subject, reason, at) else {
             continue;
         };

@@ -66,6 +66,8 @@ struct Tally {
     pools: usize,
     changed: usize,
     troubles: usize,
+    /// The release whose defaults were written, in words, if it is assumed.
+    assumed: Option<String>,
 }
 
 /// Runs the command. A closed pipe is not a failure.
@@ -108,6 +110,12 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     if tally.pools == 0 && tally.troubles == 0 {
         terminal::remark("no NodePool found");
     }
+    if let Some(release) = &tally.assumed {
+        let assumed = terminal::ASSUMED_RELEASE;
+        terminal::remark(&format!(
+            "the defaults are those of Karpenter {release} {assumed}"
+        ));
+    }
     Ok(match tally {
         Tally { troubles: 1.., .. } => TROUBLE.into(),
         Tally { changed: 1.., .. } if args.diff => DIFFERENT.into(),
@@ -136,6 +144,9 @@ impl DefaultRun<'_> {
         }
         let is_changed = completed.text != before;
         tally.changed += usize::from(is_changed);
+        if is_changed && defaults.karpenter.is_assumed() {
+            tally.assumed = Some(defaults.karpenter.called());
+        }
         if self.args.diff {
             let diff = is_changed.then(|| edit::diff(&input.name, "defaults", &before, &completed.text));
             return Ok(diff.unwrap_or_default());

@@ -176,9 +176,11 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             ))),
         }
     }
+    let assumed = judge.assumed(&old, &new);
     terminal::print(match args.output {
-        DiffFormat::Human => words::human(&all),
-        DiffFormat::Markdown => words::markdown(&all),
+        DiffFormat::Human => words::human(&all) + &assumed,
+        DiffFormat::Markdown if assumed.is_empty() => words::markdown(&all),
+        DiffFormat::Markdown => words::markdown(&all) + "\n" + &assumed,
         DiffFormat::Json => serde_json::to_string_pretty(&all)? + "\n",
     })?;
     verdict(args, &all).map(ExitCode::from)

@@ -1,6 +1,6 @@
 //! What becomes of one NodePool and its nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use poolgate_core::budget::Budgets;
@@ -16,8 +16,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::hours::ChangedHours;
-use super::side::{Key, Placed};
+use super::side::{Key, Placed, Side};
 use crate::review_args::Policies;
+use crate::terminal;
 
 /// What each NodePool is judged by.
 #[derive(Debug)]
@@ -217,6 +218,25 @@ impl Judge {
             }
             _ => found.clone(),
         }
+    }
+
+    /// A line on the releases that are assumed; empty if each is known.
+    pub fn assumed(&self, old: &Side, new: &Side) -> String {
+        let pools = old.pools.iter().chain(&new.pools);
+        let found = pools.filter_map(|pool| {
+            let policy = self.policies.for_folder(&pool.folder);
+            let is_assumed = policy.karpenter(&self.karpenter).is_assumed();
+            is_assumed.then(|| TargetKarpenter::assumed(self.karpenter(pool).release()).called())
+        });
+        let releases: BTreeSet<String> = found.collect();
+        if releases.is_empty() {
+            return String::new();
+        }
+        let releases = releases.into_iter().collect::<Vec<_>>().join(" and ");
+        format!(
+            "compared as for Karpenter {releases} {}\n",
+            terminal::ASSUMED_RELEASE
+        )
     }
 
     fn completed(&self, placed: &Placed) -> Value {

@@ -1,6 +1,7 @@
 //! The range of the text to show for a finding about a field.
 
-use poolgate_core::diagnostic::{ErrorType, FieldPath};
+use poolgate_core::diagnostic::{ErrorType, FieldPath, Segment, quoted};
+use poolgate_core::json::Json;
 
 use poolgate_core::manifest::{Document, Lines, Position, Span};
 
@@ -27,7 +28,7 @@ impl SourceRange {
     }
 }
 
-/// The value of the field; for an unknown field its key. For a missing field, the key of the object that should
+/// The value of the field; its key for an unknown field, and if the mistake is in the key. For a missing field, the key of the object that should
 /// contain it, or its first sibling if that object has no key.
 pub fn span_at(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType) -> Span {
     let written = |span: Option<Span>| span.filter(|span| !span.is_empty());
@@ -35,11 +36,25 @@ pub fn span_at(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType
     let value = || written(document.span_of(path));
     let own = match error_type {
         ErrorType::Unknown => key().or_else(value),
+        _ if is_about_key(document, path, error_type) => key().or_else(value),
         // What begins at the first entry of a mapping or list seems to be about that entry.
         ErrorType::Mistyped { .. } if is_container(document, path) => key().or_else(value),
         _ => value().or_else(key),
     };
     own.unwrap_or_else(|| above(document, path))
+}
+
+/// Whether the text of a mistake is the key of an entry, such as that of a label, and not its value.
+fn is_about_key(document: &Document<'_>, path: &FieldPath, error_type: &ErrorType) -> bool {
+    let Some(Segment::Key(key)) = path.segments().last() else {
+        return false;
+    };
+    let shown = match error_type {
+        ErrorType::Invalid { value } | ErrorType::Note { value: Some(value) } => value,
+        _ => return false,
+    };
+    let value = path.find(document.value()).and_then(Json::as_str);
+    *shown == quoted(key) && value != Some(key)
 }
 
 fn is_container(document: &Document<'_>, path: &FieldPath) -> bool {

@@ -45,7 +45,7 @@ impl fmt::Display for Summary<'_> {
         }
         write!(f, " in {place}")?;
         if objects > 0 {
-            write!(f, ", checked for Karpenter {}", tally.releases().join(" and "))?;
+            write!(f, ", checked for Karpenter {}", tally.releases_in_words())?;
             if tally.policies.iter().any(Option::is_some) {
                 let policies = tally.policies.iter();
                 let names = policies.map(|file| file.as_deref().unwrap_or("the built-in policy"));

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 
 use super::finding::Finding;
+use crate::terminal::ASSUMED_RELEASE;
 use crate::text_rules;
 
 /// What is counted.
@@ -53,6 +54,24 @@ pub enum Count {
     Limits,
 }
 
+/// A release that objects were checked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CheckedRelease {
+    release: KarpenterVersion,
+    called: String,
+    is_assumed: bool,
+}
+
+impl From<&TargetKarpenter> for CheckedRelease {
+    fn from(karpenter: &TargetKarpenter) -> Self {
+        Self {
+            release: karpenter.release(),
+            called: karpenter.called(),
+            is_assumed: karpenter.is_assumed(),
+        }
+    }
+}
+
 /// The numbers of one file, or of all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -62,7 +81,7 @@ pub struct Tally {
     /// The rule of the first of the most severe findings.
     pub worst: Option<(Severity, &'static str)>,
     /// The releases that objects were checked for.
-    pub releases: BTreeSet<KarpenterVersion>,
+    pub releases: BTreeSet<CheckedRelease>,
     /// The files of the policies that objects were checked against; `None` is the built-in one.
     pub policies: BTreeSet<Option<String>>,
 }
@@ -109,7 +128,30 @@ impl Tally {
 
     /// The releases that objects were checked for, the oldest first.
     pub fn releases(&self) -> Vec<String> {
-        self.releases.iter().map(ToString::to_string).collect()
+        let releases: BTreeSet<_> = self.releases.iter().map(|checked| checked.release).collect();
+        releases.iter().map(ToString::to_string).collect()
+    }
+
+    /// The same for people, with those that are assumed.
+    pub fn releases_in_words(&self) -> String {
+        let is_assumed = |checked: &CheckedRelease| checked.is_assumed;
+        let (any, all) = (
+            self.releases.iter().any(is_assumed),
+            self.releases.iter().all(is_assumed),
+        );
+        let each = self.releases.iter().map(|checked| {
+            if checked.is_assumed && !all {
+                format!("{} {ASSUMED_RELEASE}", checked.called)
+            } else {
+                checked.called.clone()
+            }
+        });
+        let releases = each.collect::<Vec<_>>().join(" and ");
+        if any && all {
+            format!("{releases} {ASSUMED_RELEASE}")
+        } else {
+            releases
+        }
     }
 
     /// The files of the policies that objects were checked against.
@@ -140,7 +182,7 @@ impl AddAssign<&Self> for Tally {
             *self.rules.entry(rule).or_default() += count;
         }
         self.meet(*worst);
-        self.releases.extend(releases);
+        self.releases.extend(releases.iter().cloned());
         self.policies.extend(policies.iter().cloned());
     }
 }

@@ -14,6 +14,7 @@ use crate::review_args::{NearestReviewArgs, instant};
 use crate::sources::cluster::StoredArgs;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::manifest::Variables;
+use poolgate_core::policy::names_rule;
 
 #[derive(Debug, Args)]
 pub struct LintArgs {
@@ -172,7 +173,7 @@ const ALWAYS: [&str; 4] = [UNREADABLE, LIMIT, SYNTAX, TEMPLATE];
 /// The flags that select rules.
 #[derive(Debug, Args)]
 pub struct Selection {
-    /// Report only these rules, by name or by the first words of a name (budget selects budget-nodes)
+    /// Report only these rules, by name, by the first words of a name (budget selects budget-nodes), or with *
     #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = text_rules::some_on_command_line(),
         hide_possible_values = true)]
     select: Vec<String>,
@@ -187,7 +188,7 @@ impl Selection {
     /// Whether findings of a rule are reported.
     pub fn has(&self, rule: &str) -> bool {
         let longest = |names: &[String]| {
-            let named = names.iter().filter(|name| text_rules::begins(rule, name));
+            let named = names.iter().filter(|name| names_rule(name, rule));
             named.map(String::len).max()
         };
         let selected = match longest(&self.select) {
@@ -219,6 +220,7 @@ mod tests {
         assert!(!has(&["limit-zero"], &["limit"], "limit-unit"));
         assert!(!has(&["limit"], &["limit-zero"], "limit-zero"));
         assert!(!has(&["weight"], &["weight"], "weight"));
+        assert!(has(&["*-zero"], &[], "limit-zero"));
         for rule in ALWAYS {
             assert!(has(&["weight"], &["manifest", "file"], rule), "{rule}");
         }

@@ -353,7 +353,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             .add(Count::Parts, usize::from(self.manifest.whole == Whole::Part));
         let of_file = self.manifest.karpenter;
         let karpenter = self.settings.karpenter_for(of_file, checked.version());
-        self.tally.releases.insert(karpenter.release());
+        self.tally.releases.insert(karpenter.into());
         if Settings::is_guessed(of_file, checked.version()) {
             self.note(document, notes::guessed(checked, karpenter), None);
         }

@@ -62,13 +62,23 @@ pub fn tell_of_modes(without_mode: &[String], policy: &Policy) {
 pub fn classes(cluster: &Cluster, kinds: &BTreeSet<(String, String)>) -> NodeClasses {
     let mut classes = NodeClasses::new(ClassSource::Cluster);
     for (group, kind) in kinds {
-        let mut names = Vec::new();
+        let (mut names, mut reserving) = (Vec::new(), Vec::new());
         let listed = cluster.each(Request::NodeClasses { group, kind }, |class: Value| {
             let name = class.pointer("/metadata/name").and_then(Value::as_str);
+            let terms = class.pointer("/spec/capacityReservationSelectorTerms");
+            let has_reservations = terms
+                .and_then(Value::as_array)
+                .is_some_and(|terms| !terms.is_empty());
+            reserving.extend(name.filter(|_| has_reservations).map(str::to_owned));
             names.extend(name.map(str::to_owned));
         });
         match listed {
-            Ok(()) => classes.add(group, kind, names),
+            Ok(()) => {
+                classes.add(group, kind, names);
+                for name in &reserving {
+                    classes.add_reservations(group, kind, name);
+                }
+            }
             Err(error) => terminal::remark(&terminal::clean(&format!(
                 "NodePools are not checked against node classes of kind {kind}: {error}"
             ))),

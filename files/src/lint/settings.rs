@@ -22,7 +22,7 @@ impl Settings {
             karpenter,
             variables,
             at,
-            last_of_v1beta1: KarpenterVersion::LAST_OF_V1BETA1.into(),
+            last_of_v1beta1: TargetKarpenter::assumed(KarpenterVersion::LAST_OF_V1BETA1),
         }
     }
 

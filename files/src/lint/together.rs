@@ -38,8 +38,8 @@ pub struct Across {
 #[derive(Debug, Default)]
 pub struct Objects {
     pools: Vec<Pool>,
-    /// Group, kind and name of each object that is not a NodePool.
-    others: Vec<[String; 3]>,
+    /// Group, kind and name of each object that is not a NodePool, and whether it selects capacity reservations.
+    others: Vec<([String; 3], bool)>,
     /// Whether something could not be read.
     is_missing_some: bool,
 }
@@ -130,8 +130,11 @@ impl Objects {
     /// The node classes among the others.
     pub fn classes(&self) -> NodeClasses {
         let mut classes = NodeClasses::new(ClassSource::Input);
-        for [group, kind, name] in &self.others {
+        for ([group, kind, name], has_reservations) in &self.others {
             classes.add(group, kind, [name.clone()]);
+            if *has_reservations {
+                classes.add_reservations(group, kind, name);
+            }
         }
         if self.is_missing_some {
             classes.is_missing_some();
@@ -219,6 +222,11 @@ impl Objects {
             return;
         };
         self.is_missing_some |= manifest::has_variable(name);
-        self.others.push([group, kind, name].map(str::to_owned));
+        let terms = FieldPath::of(&["spec", "capacityReservationSelectorTerms"]).find(other.value);
+        let has_reservations = terms
+            .and_then(Json::as_array)
+            .is_some_and(|terms| !terms.is_empty());
+        self.others
+            .push(([group, kind, name].map(str::to_owned), has_reservations));
     }
 }

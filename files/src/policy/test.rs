@@ -29,6 +29,8 @@ pub struct Results {
     cases: usize,
     failed: usize,
     unreadable: usize,
+    /// The release of cases for which none is named, in words.
+    assumed: Option<String>,
 }
 
 impl Results {
@@ -55,10 +57,18 @@ pub fn run(paths: &[PathBuf]) -> Results {
         }
     }
     let Results { cases, failed, .. } = results;
+    let assumed = results.assumed.as_ref();
+    let assumed =
+        assumed.map(|called| format!(", for Karpenter {called} (assumed; set karpenter in the file)"));
+    let assumed = assumed.unwrap_or_default();
     let _ = match (cases, failed) {
         (0, _) => writeln!(results.output, "no cases found. A file of cases has kind: {MARK}"),
-        (cases, 0) => writeln!(results.output, "{} passed", counted(cases, "case")),
-        (cases, failed) => writeln!(results.output, "{failed} of {} failed", counted(cases, "case")),
+        (cases, 0) => writeln!(results.output, "{} passed{assumed}", counted(cases, "case")),
+        (cases, failed) => writeln!(
+            results.output,
+            "{failed} of {} failed{assumed}",
+            counted(cases, "case")
+        ),
     };
     results
 }
@@ -96,9 +106,14 @@ impl Results {
 
     fn case(&mut self, path: &Path, test: &PolicyTest, case: &Case, policy: &Policy) {
         self.cases += 1;
+        let named = test.karpenter.map(TargetKarpenter::from);
+        let karpenter = named.or_else(|| policy.cluster.target()).unwrap_or_default();
+        if karpenter.is_assumed() {
+            self.assumed = Some(karpenter.called());
+        }
         let folder = path.parent().unwrap_or(Path::new(""));
         let faults = match object_of(case, folder) {
-            Ok(object) => faults(&object, test, case, policy),
+            Ok(object) => faults(&object, test, case, (policy, &karpenter)),
             Err(error) => vec![error],
         };
         if faults.is_empty() {
@@ -137,7 +152,12 @@ fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
 }
 
 /// The expected findings that are missing, and the errors that are not expected.
-fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Vec<String> {
+fn faults(
+    object: &Value,
+    test: &PolicyTest,
+    case: &Case,
+    (policy, karpenter): (&Policy, &TargetKarpenter),
+) -> Vec<String> {
     let field = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = field("apiVersion").split_once('/').unwrap_or_default();
     let Some(subject) = Subject::from_kind(group, version, field("kind")) else {
@@ -152,10 +172,7 @@ fn faults(object: &Value, test: &PolicyTest, case: &Case, policy: &Policy) -> Ve
         claims: None,
         at: day.map_or_else(Timestamp::now, |day| day.timestamp()),
     };
-    let karpenter = test
-        .karpenter
-        .map_or_else(TargetKarpenter::default, TargetKarpenter::from);
-    let report = review(&request, policy, &karpenter).report;
+    let report = review(&request, policy, karpenter).report;
     let found = report.diagnostics();
     let missing = case
         .expect

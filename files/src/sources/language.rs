@@ -82,11 +82,11 @@ impl Language {
     }
 }
 
-/// Whether a line is a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
+/// Whether a line outside of comments has a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
 fn is_directive(line: &str) -> bool {
     let words = ["if", "else", "endif", "for", "endfor"];
-    let directive = line.trim_start().strip_prefix("%{");
-    directive.is_some_and(|directive| words.contains(&first_word(directive)))
+    let mut directives = line.split("%{").skip(1);
+    !is_comment(line) && directives.any(|directive| words.contains(&first_word(directive)))
 }
 
 /// Whether a line is a statement of Jinja's templates, such as `{% for taint in taints -%}`.
@@ -115,11 +115,19 @@ fn first_word(text: &str) -> &str {
 /// names of variables alone may be for other programs.
 fn calls_terraform(line: &str) -> bool {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let is_call = |expression: &str| {
-        let name = expression.trim_start_matches(is_part);
-        name.len() < expression.len() && name.contains('}') && name.starts_with(['(', '.', '['])
+    let last = line.rfind('}').unwrap_or_default();
+    let is_call = |(at, mark): (usize, &str)| {
+        let expression = line.get(at + mark.len()..).unwrap_or_default().trim_start();
+        let behind = expression.trim_start_matches(is_part);
+        // The arguments of a function may go on in the next line.
+        let is_closed = at < last || behind.starts_with('(');
+        behind.len() < expression.len() && is_closed && behind.starts_with(['(', '.', '['])
     };
-    !line.trim_start().starts_with('#') && line.split("${").skip(1).any(is_call)
+    !is_comment(line) && line.match_indices("${").any(is_call)
+}
+
+fn is_comment(line: &str) -> bool {
+    line.trim_start().starts_with('#')
 }
 
 #[cfg(test)]
@@ -160,6 +168,27 @@ mod tests {
             (
                 "a.yaml",
                 &format!("{pool}metadata: {{name: '${{NAME}}-${{A:-b.c}}'}}\n"),
+                None,
+            ),
+            (
+                "a.tftpl",
+                &format!("{pool}values: [${{ join(\", \", [for z in zones : \"${{z}}a\"]) }}]\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.tftpl",
+                &format!("{pool}values: ${{jsonencode(\n  zones\n)}}\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            (
+                "a.tftpl",
+                &format!("{pool}values: [%{{ for z in zones ~}}${{z}},%{{ endfor ~}}]\n"),
+                Some(Language::TerraformTemplate),
+            ),
+            ("a.tftpl", &format!("{pool}values: [${{zones}}]\n"), None),
+            (
+                "a.yaml",
+                &format!("{pool}# %{{ if x }}\ncurl: -w '%{{http_code}}'\n"),
                 None,
             ),
             ("a.yaml", &format!("# ${{jsonencode(x)}}\n{pool}"), None),

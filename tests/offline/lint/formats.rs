@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{NEWEST, lint_in};
+use super::{ASSUMED, NEWEST, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::root;
@@ -204,8 +204,13 @@ fn the_release_that_is_checked_for_is_named() {
     assert!(
         human
             .stderr
-            .contains(&format!("checked for Karpenter 1.0.8 and {NEWEST}")),
+            .contains(&format!("checked for Karpenter 1.0.8 and {ASSUMED}")),
         "{human:?}"
+    );
+    let named = run(&["--karpenter-version=1.15.0", "a.yaml"]).stderr;
+    assert!(
+        named.contains("checked for Karpenter 1.15.0: nothing found"),
+        "{named}"
     );
     let sarif: Value = serde_json::from_str(&run(&["--output=sarif", "a.yaml"]).stdout).expect("JSON");
     assert_eq!(

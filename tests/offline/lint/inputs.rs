@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::{NEWEST, lint_in};
+use super::{ASSUMED, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::poolgate;
@@ -32,7 +32,7 @@ fn a_sound_file_is_one_line_on_the_other_stream() {
     assert_eq!(outcome.stdout, "");
     assert_eq!(
         outcome.stderr,
-        format!("1 NodePool in 1 file, checked for Karpenter {NEWEST}: nothing found\n")
+        format!("1 NodePool in 1 file, checked for Karpenter {ASSUMED}: nothing found\n")
     );
 }
 
@@ -70,7 +70,7 @@ fn directories_are_gone_through_in_the_order_of_names() {
     assert_eq!(
         outcome.stderr,
         format!(
-            "4 NodePools in 6 files, checked for Karpenter {NEWEST}: 4 errors, 1 warning; 1 Helm template folder skipped\n\
+            "4 NodePools in 6 files, checked for Karpenter {ASSUMED}: 4 errors, 1 warning; 1 Helm template folder skipped\n\
              more about a rule: poolgate explain limit-amount\n"
         )
     );

@@ -28,6 +28,9 @@ use crate::support::program;
 /// The release that manifests are checked for if nothing names another one.
 const NEWEST: KarpenterVersion = KarpenterVersion::NEWEST;
 
+/// What the summary says of it if no release is named.
+const ASSUMED: &str = "1.15 (assumed; set with --karpenter-version)";
+
 /// Runs `poolgate lint` in `directory`.
 fn lint_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
     program::run_in(directory, &[&["lint"], arguments].concat(), stdin)

@@ -36,6 +36,43 @@ spec:
       - {key: kubernetes.io/arch, operator: In, values: [amd64]}
 ";
 
+/// A key is what is wrong, or the value below it.
+const KEYS: &str = "\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: general
+spec:
+  limits:
+    ▸CPU: \"100\"
+  template:
+    metadata:
+      labels:
+        ▸karpenter.sh/initialized: \"true\"
+        ▸spaces are not allowed: a
+        example.com/a: ▸a/b
+      annotations: {▸owned by: me}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints:
+      - {key: ▸node.cilium.io/agent-not-ready, effect: NoExecute}
+      requirements:
+      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+";
+
+#[test]
+fn a_wrong_key_is_pointed_at_and_not_its_value() {
+    let rules = [
+        "limit-unknown",
+        "label-restricted",
+        "label-key",
+        "label-value",
+        "template-annotations",
+        "taint-startup",
+    ];
+    assert_places(KEYS, &rules);
+}
+
 const RULES: [&str; 6] = [
     "field-unknown",
     "schedule-syntax",
@@ -120,9 +157,9 @@ fn a_tab_is_one_column_and_so_is_any_character() {
     assert_places(&tabs, &RULES);
     let wide = MISTAKES.replace(
         "    cpu: ▸\"1e2147483648\"\n    memory: ▸\"-1Gi\"",
-        "    {\"日本語🚀\": ▸▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
+        "    {▸\"日本語🚀\": ▸x, cpu: ▸\"1e2147483648\", memory: ▸\"-1Gi\"}",
     );
-    let rules = [&RULES[..3], &["limit-amount", "limit-unknown"], &RULES[3..]].concat();
+    let rules = [&RULES[..3], &["limit-unknown", "limit-amount"], &RULES[3..]].concat();
     assert_places(&wide, &rules);
 }
 

@@ -12,7 +12,8 @@ use crate::support::process::Outcome;
 use crate::support::program::root;
 
 /// The rules that no review applies.
-const ACROSS: &str = "nodepool-repeated,node-class-missing,nodepool-overlap,nodepools-frozen";
+const ACROSS: &str =
+    "nodepool-repeated,node-class-missing,nodepool-overlap,nodepools-frozen,capacity-reservations";
 
 const CLASS: &str = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata:\n  name: default\n";
 

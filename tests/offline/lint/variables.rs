@@ -56,6 +56,54 @@ fn variables_are_one_note_and_no_error() {
 }
 
 #[test]
+fn a_variable_that_makes_the_text_no_yaml_is_one_note_until_it_is_filled_in() {
+    let zones = |values: &str| {
+        let line = format!(
+            "      - key: topology.kubernetes.io/zone\n        operator: In\n        values: {values}\n"
+        );
+        SOUND.to_owned() + &line
+    };
+    for values in [
+        "[${ZONES}]",
+        "[${ZONE}a, eu-west-1b]",
+        "[$ZONES]",
+        "[@@ZONES@@]",
+        "[\"$ZONE\"]",
+        "$(ZONES)",
+    ] {
+        let outcome = concise(&zones(values));
+        assert_eq!(outcome.status.code(), Some(0), "{values}: {outcome:?}");
+        assert_eq!(outcome.stdout.lines().count(), 1, "{values}: {outcome:?}");
+        assert!(
+            outcome.stdout.contains("note[manifest-variable]"),
+            "{values}: {outcome:?}"
+        );
+    }
+    let wrong = concise(&zones("[${ZONES:=eu-west-1a, eu-west-1}]"));
+    assert!(
+        wrong
+            .stdout
+            .starts_with("pool.yaml:21:18: warning[requirement-value-slip]"),
+        "{wrong:?}"
+    );
+    let directory = directory(&[
+        ("a.yaml", &zones("[${ZONES}]")),
+        ("b.yaml", &SOUND.replace("cpu: \"100\"", "cpu: $CPU")),
+        ("values.env", "ZONES=eu-west-1a,eu-west-1b\nCPU=-5\n"),
+    ]);
+    let arguments = ["--output=concise", "--envsubst=values.env", "a.yaml", "b.yaml"];
+    let filled = lint_in(directory.path(), &arguments, "");
+    assert!(
+        filled.stdout.starts_with("b.yaml:12:10: error[limit-amount]"),
+        "{filled:?}"
+    );
+    assert_eq!(filled.stdout.lines().count(), 1, "{filled:?}");
+    let written = program::run_in(directory.path(), &["default", "--diff", "a.yaml"], "");
+    let left = "a.yaml:1:1: not changed: it contains variables that another program fills in";
+    assert!(written.stderr.contains(left), "{written:?}");
+}
+
+#[test]
 fn placeholders_of_other_programs_are_one_note_and_no_error() {
     for (open, close) in [("{{ .", " }}"), ("__", "__"), ("@@", "@@"), ("%", "%")] {
         let mut text = String::new();

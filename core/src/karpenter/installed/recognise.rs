@@ -16,6 +16,20 @@ pub struct ReleaseRange {
     pub newest: KarpenterVersion,
 }
 
+impl ReleaseRange {
+    /// The releases with the definition of this one.
+    pub fn like(release: KarpenterVersion) -> Self {
+        let change = CHANGES.iter().rev().find(|change| change.since <= release);
+        change.map_or(
+            Self {
+                oldest: release,
+                newest: release,
+            },
+            Change::releases,
+        )
+    }
+}
+
 impl fmt::Display for ReleaseRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.oldest == self.newest {
@@ -49,6 +63,13 @@ const fn at(since: KarpenterVersion, is_there: fn(&Definition<'_>) -> bool) -> C
 }
 
 impl Change {
+    const fn releases(&self) -> ReleaseRange {
+        ReleaseRange {
+            oldest: self.since,
+            newest: self.until,
+        }
+    }
+
     /// Sets the last release before the next change.
     const fn until(self, until: KarpenterVersion) -> Self {
         Self { until, ..self }
@@ -100,10 +121,7 @@ const CHANGES: &[Change] = &[
 pub fn releases(schemas: &[Schema]) -> Option<ReleaseRange> {
     let definition = Definition(schemas);
     let last = CHANGES.iter().rev().find(|change| (change.is_there)(&definition));
-    last.map(|change| ReleaseRange {
-        oldest: change.since,
-        newest: change.until,
-    })
+    last.map(Change::releases)
 }
 
 /// All versions of a definition.

@@ -3,6 +3,7 @@
 
 pub(crate) mod node_classes;
 pub(crate) mod overlap;
+pub(crate) mod reservations;
 #[cfg(test)]
 mod testing;
 
@@ -58,6 +59,7 @@ pub fn check(together: Together<'_>) -> Vec<AcrossFinding> {
         .filter(|index| stays(together.pools, *index))
         .collect();
     overlap::check(together, &staying, &mut findings);
+    reservations::check(together, &staying, &mut findings);
     if together.is_complete {
         check_frozen(together.pools, &staying, &mut findings);
     }

@@ -78,6 +78,8 @@ pub struct NodeClasses {
     /// By API group and kind.
     names: BTreeMap<(String, String), BTreeSet<String>>,
     none: BTreeSet<String>,
+    /// Group, kind and name of those that select capacity reservations.
+    reserving: BTreeSet<[String; 3]>,
     is_complete: bool,
 }
 
@@ -88,6 +90,7 @@ impl NodeClasses {
             source,
             names: BTreeMap::new(),
             none: BTreeSet::new(),
+            reserving: BTreeSet::new(),
             is_complete: true,
         }
     }
@@ -101,6 +104,22 @@ impl NodeClasses {
     pub fn add(&mut self, group: &str, kind: &str, names: impl IntoIterator<Item = String>) {
         let of_kind = self.names.entry((group.to_owned(), kind.to_owned())).or_default();
         of_kind.extend(names);
+    }
+
+    /// Marks a class as one that selects capacity reservations.
+    pub fn add_reservations(&mut self, group: &str, kind: &str, name: &str) {
+        self.reserving.insert([group, kind, name].map(str::to_owned));
+    }
+
+    /// Whether a class selects capacity reservations.
+    pub(crate) fn is_reserving(&self, (group, kind, name): (&str, &str, &str)) -> bool {
+        self.reserving.contains(&[group, kind, name].map(str::to_owned))
+    }
+
+    /// Whether a class is known to exist.
+    pub(crate) fn has(&self, (group, kind, name): (&str, &str, &str)) -> bool {
+        let of_kind = self.names.get(&(group.to_owned(), kind.to_owned()));
+        of_kind.is_some_and(|names| names.contains(name))
     }
 
     /// Marks the classes as incomplete: there may be others, of any kind.

@@ -181,7 +181,10 @@ type Selections<'a> = BTreeMap<&'a str, Selection<'a>>;
 
 /// What requirements and labels allow, first for the labels that instance types surely have, then for all others.
 /// `None` if something cannot be read, or if no machine is left.
-fn selections<'a>(template: &Template<'a>, known: &LabelSets) -> Option<(Selections<'a>, Selections<'a>)> {
+pub(super) fn selections<'a>(
+    template: &Template<'a>,
+    known: &LabelSets,
+) -> Option<(Selections<'a>, Selections<'a>)> {
     let group = template.node_class_group();
     let provider = group.and_then(Provider::of_group);
     let mut all: Selections<'a> = BTreeMap::new();

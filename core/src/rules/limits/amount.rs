@@ -61,7 +61,7 @@ pub fn check(pool: &NodePool<'_>, limit: &Limit<'_>, findings: &mut Findings<'_>
                 value,
                 "a limit of 0 switches the pool off",
             )
-            .consequence("the pool never launches a node")
+            .consequence("the pool launches no further node, and its running nodes stay")
             .suggest("remove the limit, or keep it if that is intended");
     } else if !quantity.is_zero()
         && let Some((title, consequence, suggestion)) = other_unit(resource, value, quantity)

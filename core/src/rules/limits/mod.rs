@@ -36,7 +36,7 @@ pub fn check(
     for limit in &limits.written {
         // A value of the wrong type is an error already.
         if limit.parsed.is_some() {
-            check_name(limit.resource, limit.value, object, findings);
+            check_name(limit.resource, object, findings);
         }
         amount::check(pool, limit, findings);
     }
@@ -63,7 +63,7 @@ pub fn path(resource: &str) -> FieldPath {
 }
 
 /// Checks which resource a limit names.
-fn check_name(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &mut Findings<'_>) {
+fn check_name(resource: &str, limits: &Object<'_>, findings: &mut Findings<'_>) {
     if is_resource(resource) {
         return;
     }
@@ -72,7 +72,7 @@ fn check_name(resource: &str, value: &Json<'_>, limits: &Object<'_>, findings: &
         .report(
             &LIMIT_UNKNOWN,
             path(resource),
-            value,
+            resource,
             "nodes have no such resource",
         )
         .consequence("the limit has no effect")

@@ -1,9 +1,9 @@
-//! Categories of AWS without a bound on the generation: they begin with machines of 2006.
+//! Categories of AWS, and spot pools without any, where no generation is required: they begin with machines of 2006.
 
 use super::demand::Demand;
 use super::scope::Scope;
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{Named, Operator, Part};
+use crate::karpenter::{CAPACITY_TYPE_LABEL, Named, Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -31,11 +31,16 @@ const OLD: [&str; 17] = [
     "t2.2xlarge",
 ];
 
-/// Notes a list of categories that allows one of the oldest machines.
+/// Notes a list of categories that allows one of the oldest machines; for spot capacity, also if there is none.
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let is_category =
         |demand: &&Demand<'_>| demand.part == Some(Part::Category) && demand.operator == Operator::In;
-    let Some(categories) = demands.iter().find(is_category) else {
+    // Where nothing is spot, Karpenter takes the cheapest machine, which is a newer one.
+    let is_spot = |demand: &&Demand<'_>| {
+        demand.key == CAPACITY_TYPE_LABEL && demand.operator == Operator::In && demand.allows("spot")
+    };
+    let (categories, spot) = (demands.iter().find(is_category), demands.iter().find(is_spot));
+    let Some(shown) = categories.or(spot) else {
         return;
     };
     // EKS Auto Mode has a lower bound of its own.
@@ -57,12 +62,12 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
     else {
         return;
     };
-    let value = categories.to_string();
+    let value = shown.to_string();
     let title = format!("the requirements allow {old}, because no generation is required");
     findings
         .report(
             &REQUIREMENT_GENERATION,
-            categories.at.path(),
+            shown.at.path(),
             ErrorType::Note { value: Some(value) },
             title,
         )

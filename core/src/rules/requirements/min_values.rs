@@ -2,11 +2,13 @@
 
 use super::demand::{At, Demand, Group};
 use super::scope::{NEVER_LAUNCHES, Scope};
+use super::slips::AWS_ZONE_ID;
 use super::values::{Judgement, judge};
-use crate::diagnostic::{Diagnostic, Origin, Severity, counted};
+use crate::diagnostic::{Diagnostic, ErrorType, Origin, Severity, counted};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{
-    CAPACITY_TYPE_LABEL, Field, KarpenterVersion, Operator, Requirement, Selection, whole_number,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, Field, KarpenterVersion, OS_LABEL, Operator, Requirement, Selection,
+    ZONE_LABEL, whole_number,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -129,6 +131,48 @@ pub fn report_unmet<'f>(
         .consequence(format!("{NEVER_LAUNCHES}{cause}{condition}"))
         .suggest(format!("lower minValues, or allow more values{help}"));
     Some(finding)
+}
+
+/// The labels that bind a pod to one of their values, and what a value is.
+const BINDING: [(&str, &str); 5] = [
+    (ZONE_LABEL, "zone"),
+    (AWS_ZONE_ID, "zone"),
+    (ARCH_LABEL, "architecture"),
+    (OS_LABEL, "operating system"),
+    (CAPACITY_TYPE_LABEL, "capacity type"),
+];
+
+/// Warns of a number on each label of which a pod often allows only one value, unless it is reported already.
+pub fn check_binding(demands: &[Demand<'_>], findings: &mut Findings<'_>) {
+    for (key, what) in BINDING {
+        let of_key = demands.iter().filter(|demand| demand.key == key);
+        let largest = of_key.max_by_key(|demand| demand.min_values);
+        let Some((demand, least)) = largest.and_then(|demand| Some((demand, demand.min_values?))) else {
+            continue;
+        };
+        let path = demand.at.field("minValues");
+        let is_reported = [&REQUIREMENT_MIN_VALUES, &REQUIREMENT_MIN_VALUES_UNMET]
+            .iter()
+            .any(|rule| findings.has(rule, &path));
+        if least < 2 || is_reported {
+            continue;
+        }
+        let binds = match key {
+            ZONE_LABEL | AWS_ZONE_ID => "a volume, a spread constraint or a selector",
+            _ => "a selector",
+        };
+        let note = ErrorType::Note {
+            value: Some(least.to_string()),
+        };
+        let title = format!("a pod that is bound to one {what} gets no node from this pool");
+        findings
+            .report(&REQUIREMENT_MIN_VALUES, path, note, title)
+            .severity(Severity::Warning)
+            .consequence(format!(
+                "{binds} leaves one value, and a node must have a choice of {least}"
+            ))
+            .suggest("remove minValues here, or set it for instance types or families");
+    }
 }
 
 /// Compares the largest number on one label with how many values all demands on it leave, if they do not contradict each

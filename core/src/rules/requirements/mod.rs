@@ -60,6 +60,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     same_label::check(&demands, &scope, findings);
     misplaced::check(&demands, &scope, findings);
     across_labels::check_types(&demands, &scope, findings);
+    min_values::check_binding(&demands, findings);
     generation::check(&demands, &scope, findings);
 }
 

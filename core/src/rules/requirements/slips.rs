@@ -114,10 +114,14 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
         && value.bytes().any(|byte| byte.is_ascii_digit())
     {
         let why = "a category consists of letters only, such as c or m";
-        return Some(Slip::certain(
-            why,
-            Some(format!("the label {domain}/instance-family")),
-        ));
+        let label = if value.contains('.') {
+            INSTANCE_TYPE_LABEL.to_owned()
+        } else if is_size(value) {
+            format!("{domain}/instance-size")
+        } else {
+            format!("{domain}/instance-family")
+        };
+        return Some(Slip::certain(why, Some(format!("the label {label}"))));
     }
     if demand.part == Some(Part::Family)
         && let Some(slip) = of_family(value, key, scope)
@@ -145,9 +149,12 @@ fn of_family(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
     if provider.instance_types.is_some() && !value.bytes().any(|byte| byte.is_ascii_digit()) {
         let categories = naming.known(Part::Category, provider)?;
         let domain = domain_of(key);
-        let likely = categories
-            .contains(value)
-            .then(|| format!("the label {domain}/instance-category"));
+        let label = match value {
+            _ if categories.contains(value) => Some("instance-category"),
+            _ if is_size(value) => Some("instance-size"),
+            _ => None,
+        };
+        let likely = label.map(|label| format!("the label {domain}/{label}"));
         return Some(Slip::certain("every family has a digit, such as m5", likely));
     }
     let (since, why) = naming.without_hyphens?;
@@ -308,8 +315,30 @@ fn on_aws(key: &str, value: &str, group: &str) -> Option<(&'static str, Option<S
             "this is an instance type, not a family",
             Some(format!("the label {INSTANCE_TYPE_LABEL}")),
         )),
+        "instance-family" if domain == group && is_size(value) => Some((
+            "this is an instance size, not a family",
+            Some(format!("the label {group}/instance-size")),
+        )),
+        "instance-category" if domain == group && is_size(value) => Some((
+            "this is an instance size, not a category",
+            Some(format!("the label {group}/instance-size")),
+        )),
+        "instance-size" if domain == group && value.contains('.') => Some((
+            "this is an instance type, not a size",
+            Some(format!("the label {INSTANCE_TYPE_LABEL}")),
+        )),
+        "instance-size" if domain == group && is_family(value) => Some((
+            "this is an instance family, not a size",
+            Some(format!("the label {group}/instance-family")),
+        )),
         _ => None,
     }
+}
+
+/// Whether a value begins as families do, with a category and a generation.
+fn is_family(value: &str) -> bool {
+    let behind = value.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+    behind.len() < value.len() && behind.starts_with(|digit: char| digit.is_ascii_digit())
 }
 
 fn is_size(value: &str) -> bool {
@@ -341,6 +370,10 @@ mod tests {
         for (key, value) in [
             (INSTANCE_TYPE_LABEL, "u-6tb1.metal"),
             ("karpenter.k8s.aws/instance-category", "m"),
+            ("karpenter.k8s.aws/instance-size", "metal-24xl"),
+            ("karpenter.k8s.aws/instance-size", "16xl"),
+            ("karpenter.k8s.aws/instance-size", "huge"),
+            ("karpenter.k8s.aws/instance-family", "u-6tb1"),
             ("karpenter.k8s.aws/placement-group-id", "PG"),
             ("example.com/instance-owner", "Anna"),
         ] {

@@ -1,6 +1,7 @@
 //! The values that a demand names: whether nodes can have them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::demand::Demand;
 use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
@@ -317,10 +318,48 @@ fn check_unlisted(
     let note = ErrorType::Note {
         value: Some(quoted(value)),
     };
-    findings
+    let finding = findings
         .report(&REQUIREMENT_VALUE_UNKNOWN, demand.at.value(position), note, title)
-        .consequence(format!("the value is misspelt, or newer than the list{others}"))
         .suggest_if_known(likely.map(Suggestion::did_you_mean));
+    // All of them would have to be newer than the list.
+    let is_all = demand.operator == Operator::In
+        && judgements
+            .iter()
+            .all(|judgement| matches!(judgement, Judgement::Unlisted));
+    if is_all && !may_be_new(&demand.values, part, known) {
+        finding.severity(Severity::Warning).consequence(format!(
+            "unless it is newer than the list, {NEVER_LAUNCHES}{others}"
+        ));
+    } else {
+        finding.consequence(format!("the value is misspelt, or newer than the list{others}"));
+    }
+}
+
+/// Whether one of these types or families may be of the generation after the newest on the list of its category.
+fn may_be_new(values: &[&str], part: Part, known: Option<&Known>) -> bool {
+    if !matches!(part, Part::Name | Part::Family) {
+        return false;
+    }
+    let mut newest: HashMap<&str, i64> = HashMap::new();
+    for (category, generation) in known.into_iter().flatten().filter_map(|name| generation(name)) {
+        let newest = newest.entry(category).or_default();
+        *newest = generation.max(*newest);
+    }
+    let mut named = values.iter().filter_map(|value| generation(value));
+    named.any(|(category, generation)| {
+        newest
+            .get(category)
+            .is_some_and(|newest| generation == newest + 1)
+    })
+}
+
+/// The letters and the number with which the name of a type or a family begins.
+fn generation(name: &str) -> Option<(&str, i64)> {
+    let (category, rest) = name.split_at_checked(name.find(|letter: char| letter.is_ascii_digit())?)?;
+    let end = rest
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(rest.len());
+    Some((category, integer(rest.get(..end)?)?))
 }
 
 /// The families that begin with an unlisted one, as `p6-b200` does with `p6`, if they are few; else the most similar value.
@@ -383,7 +422,6 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
         };
         findings
             .report(&REQUIREMENT_UNIT, path, note, title)
-            .severity(Severity::Note)
             .consequence("the requirement excludes nothing")
             .suggest_if_known(help);
     } else {
