@@ -65,17 +65,25 @@ impl Variables {
         })
     }
 
+    /// Calls itself only for a default inside a default, at most [`DEEPEST`] levels.
     fn filled<'a>(&self, text: &'a str, depth: usize) -> Option<Cow<'a, str>> {
-        let Some((before, inner, behind)) = first(text) else {
-            return Some(text.into());
-        };
-        let value = self.value_of(inner, depth.checked_sub(1)?)?;
-        // Defaults grow with every level: stop beyond the longest text.
-        if value.len() > LONGEST {
-            return None;
+        let mut filled = String::new();
+        let mut behind = 0;
+        for inner in outermost(text) {
+            let value = self.value_of(text.get(inner.clone())?, depth.checked_sub(1)?)?;
+            filled.push_str(text.get(behind..inner.start - MARK.len())?);
+            filled.push_str(&value);
+            // Defaults grow with every level: stop beyond the longest text.
+            if filled.len() > LONGEST {
+                return None;
+            }
+            behind = inner.end + 1;
         }
-        let behind = self.filled(behind, depth)?;
-        Some([before, &value, &behind].concat().into())
+        if behind == 0 {
+            return Some(text.into());
+        }
+        filled.push_str(text.get(behind..)?);
+        (filled.len() <= LONGEST).then(|| filled.into())
     }
 
     /// The value of the text between the braces of a variable; `None` if that is not known.
@@ -108,7 +116,7 @@ pub fn may_have_variable(manifest: &str) -> bool {
 
 /// Whether a text contains a variable.
 pub fn has_variable(text: &str) -> bool {
-    first(text).is_some() || placeholder(text).is_some()
+    outermost(text).next().is_some() || placeholder(text).is_some()
 }
 
 /// Whether a variable, as it is written, is one whose value can be given.
@@ -121,13 +129,9 @@ pub fn can_be_given(variable: &str) -> bool {
 
 /// The variables of a text as they are written, braces included: those whose value can be given first.
 pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
-    let (mut rest, mut behind_placeholder) = (text, text);
-    let variables = std::iter::from_fn(move || {
-        let (before, inner, behind) = first(rest)?;
-        let variable = rest.get(before.len()..before.len() + MARK.len() + inner.len() + 1);
-        rest = behind;
-        variable
-    });
+    let variables =
+        outermost(text).filter_map(move |inner| text.get(inner.start - MARK.len()..inner.end + 1));
+    let mut behind_placeholder = text;
     let placeholders = std::iter::from_fn(move || {
         let found = placeholder(behind_placeholder)?;
         let written = behind_placeholder.get(found.clone());
@@ -169,45 +173,46 @@ fn placeholder(text: &str) -> Option<Range<usize>> {
     (0..bytes.len()).find_map(find)
 }
 
-/// The text before the first variable, the text between its braces, and the text after it. `$${` does not begin
-/// one: it means `${`.
-fn first(text: &str) -> Option<(&str, &str, &str)> {
-    // Nearly all texts have none, and a single byte is found fastest.
-    let mut from = text.find('$')?;
-    while let Some(found) = text.get(from..)?.find(MARK) {
-        let start = from + found;
-        let inner = start + MARK.len();
-        from = inner;
-        if text.get(..start)?.ends_with('$') {
-            continue;
-        }
-        let Some(end) = end_of(text.get(inner..)?).filter(|end| *end > 0) else {
-            continue;
-        };
-        return Some((
-            text.get(..start)?,
-            text.get(inner..inner + end)?,
-            text.get(inner + end + 1..)?,
-        ));
-    }
-    None
+/// The text between the braces of each variable that is not part of another one. `$${` does not begin one: it means
+/// `${`. Walks the text once, however many variables are open.
+fn outermost(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut behind = 0;
+    closed(text).into_iter().filter_map(move |inner| {
+        let inner = inner.filter(|inner| inner.start >= behind)?;
+        behind = inner.end + 1;
+        Some(inner)
+    })
 }
 
-/// The position of the brace that closes a variable, skipping nested ones.
-fn end_of(inner: &str) -> Option<usize> {
-    let mut open = 0_usize;
-    let mut last = ' ';
-    for (at, character) in inner.char_indices() {
-        match character {
-            '{' if last == '$' => open += 1,
-            '}' if open == 0 => return Some(at),
-            '}' => open -= 1,
-            '\n' => return None,
+/// The text between the braces of each variable, in the order in which they begin; `None` for one that is empty, escaped, or
+/// not closed on its line.
+fn closed(text: &str) -> Vec<Option<Range<usize>>> {
+    let mut found = Vec::new();
+    // Nearly all texts have none, and a single byte is found fastest.
+    let Some(first) = text.find('$') else {
+        return found;
+    };
+    let mut open = Vec::new();
+    let mut before = [b' '; 2];
+    for (at, byte) in text.bytes().enumerate().skip(first) {
+        match byte {
+            b'{' if before[1] == b'$' => {
+                open.push((found.len(), at + 1, before[0] == b'$'));
+                found.push(None);
+            }
+            b'}' => {
+                if let Some((index, start, is_escaped)) = open.pop()
+                    && let Some(variable) = found.get_mut(index)
+                {
+                    *variable = Some(start..at).filter(|inner| !inner.is_empty() && !is_escaped);
+                }
+            }
+            b'\n' => open.clear(),
             _ => {}
         }
-        last = character;
+        before = [before[1], byte];
     }
-    None
+    found
 }
 
 /// The name at the beginning of a text, and the rest.
@@ -234,6 +239,7 @@ mod tests {
 
     use super::super::{Document, Limits, parse_with};
     use super::*;
+    use crate::cost::assert_in_proportion;
 
     fn variables() -> Variables {
         let mut variables = Variables::default();
@@ -298,6 +304,36 @@ mod tests {
         assert_eq!(filled(&"${C:=".repeat(1000)), None);
         let deep = format!("{}x{}", "${C:=".repeat(1000), "}".repeat(1000));
         assert_eq!(filled(&deep).as_deref(), Some("?"));
+    }
+
+    #[test]
+    fn any_number_of_variables_in_a_row_is_filled_in() {
+        let many = |piece: &str| piece.repeat(50_000);
+        for (text, expected) in [
+            (many("${A:=}"), "2".repeat(50_000)),
+            (many("${C:=}"), String::new()),
+            (many("${C:=${D:=}}"), String::new()),
+            (format!("${{C:={}}}", many("${D:=}")), String::new()),
+            (many("${C:=}") + "${A}", "2".into()),
+            (many("${C:=}") + "${D}", "?".into()),
+            (many("x${C:=y}"), "?".into()),
+        ] {
+            let beginning: String = text.chars().take(20).collect();
+            assert_eq!(filled(&text), Some(expected), "{beginning}");
+        }
+    }
+
+    #[test]
+    fn variables_are_found_in_one_walk_however_many_are_open() {
+        for piece in [
+            "${", "${A:=", "$${", "${}", "${A}", "${C:=}", "${A:=${", "}", "{{", "__A", "%A",
+        ] {
+            let text = |size: usize| piece.repeat(size / piece.len());
+            assert_in_proportion(1 << 18, text, |text| {
+                let _ = variables().fill(text);
+                assert!(variables_in(text).count() <= text.len());
+            });
+        }
     }
 
     #[test]
