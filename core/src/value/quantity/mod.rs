@@ -1,9 +1,8 @@
 //! Quantities of resources, as `resource.ParseQuantity` of `k8s.io/apimachinery` reads them and as far as the
-//! pattern of Karpenter's CRD lets them through. Compared by value, never through 64 bits.
+//! pattern of Karpenter's CRD lets them through. Compared by value, never through 64 bits. Two amounts beyond
+//! 1.7 × 10^29 units count as equal: no cluster has so much, and a quantity takes 16 bytes whatever its text says.
 
 mod error;
-
-use num_bigint::{BigInt, Sign};
 
 pub use error::QuantityError;
 
@@ -17,16 +16,19 @@ pub(crate) const MAX_EXPONENT: u32 = 4_096;
 pub const MAX_LENGTH: usize = 1_024;
 
 /// Nanos in a unit.
-const NANOS: u32 = 1_000_000_000;
+const NANOS: i128 = 1_000_000_000;
 
 /// Nanos in a thousandth of a unit.
-const NANOS_OF_THOUSANDTH: u32 = NANOS / 1_000;
+const NANOS_OF_THOUSANDTH: i128 = NANOS / 1_000;
+
+/// The most nanos that are kept: a whole number of units, 1.7 × 10^29. Larger amounts become this one.
+const MOST: i128 = i128::MAX / NANOS * NANOS;
 
 /// An amount of some resource, exact to 10^-9, the finest that Kubernetes keeps. Ordered by value: `1Ki` and `1024`
-/// are equal.
+/// are equal. So are two amounts beyond 1.7 × 10^29 units.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quantity {
-    nanos: BigInt,
+    nanos: i128,
 }
 
 impl Quantity {
@@ -35,36 +37,32 @@ impl Quantity {
     /// Fractions of a nano are rounded away from zero; binary suffixes (`Ki` to `Ei`) give at most 2^63 - 1. Reads
     /// what both the CRD's pattern and `ParseQuantity` accept, up to [`MAX_LENGTH`] and [`MAX_EXPONENT`].
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
-        nanos(text).map(|nanos| Self { nanos })
+        nanos(text).map(Self::of_nanos)
     }
 
     /// Whether it is below zero.
     pub fn is_negative(&self) -> bool {
-        self.nanos.sign() == Sign::Minus
+        self.nanos < 0
     }
 
     /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
-        self.nanos.sign() == Sign::NoSign
+        self.nanos == 0
     }
 
     /// Whether it is an integer number of units.
     pub fn is_whole(&self) -> bool {
-        (&self.nanos % NANOS).sign() == Sign::NoSign
+        self.nanos % NANOS == 0
     }
 
     /// Both together.
     pub(crate) fn plus(&self, other: &Self) -> Self {
-        Self {
-            nanos: &self.nanos + &other.nanos,
-        }
+        Self::of_nanos(self.nanos.saturating_add(other.nanos))
     }
 
     /// What is left of it without the other one.
     pub(crate) fn minus(&self, other: &Self) -> Self {
-        Self {
-            nanos: &self.nanos - &other.nanos,
-        }
+        Self::of_nanos(self.nanos.saturating_sub(other.nanos))
     }
 
     /// The number of units, rounded up, like Go's `Quantity.Value()`; beyond the range of an `i64`, the nearest
@@ -95,38 +93,38 @@ impl Quantity {
     }
 
     /// The number of parts of this many nanos, rounded up.
-    fn parts_rounded_up(&self, nanos: u32) -> i64 {
-        let beyond = &self.nanos % nanos;
-        self.nearest(&self.nanos / nanos + i32::from(beyond.sign() == Sign::Plus))
+    fn parts_rounded_up(&self, nanos: i128) -> i64 {
+        self.nearest(-(-self.nanos).div_euclid(nanos))
     }
 
     /// The number of parts of this many nanos, rounded down.
-    fn parts_rounded_down(&self, nanos: u32) -> i64 {
-        let below = &self.nanos % nanos;
-        self.nearest(&self.nanos / nanos - i32::from(below.sign() == Sign::Minus))
+    fn parts_rounded_down(&self, nanos: i128) -> i64 {
+        self.nearest(self.nanos.div_euclid(nanos))
     }
 
-    fn nearest(&self, parts: BigInt) -> i64 {
+    fn nearest(&self, parts: i128) -> i64 {
         let nearest = if self.is_negative() { i64::MIN } else { i64::MAX };
         i64::try_from(parts).unwrap_or(nearest)
+    }
+
+    fn of_nanos(nanos: i128) -> Self {
+        Self {
+            nanos: nanos.clamp(-MOST, MOST),
+        }
     }
 }
 
 impl From<i64> for Quantity {
     /// A quantity that is written as a JSON integer.
     fn from(units: i64) -> Self {
-        Self {
-            nanos: BigInt::from(units) * NANOS,
-        }
+        Self::of_nanos(i128::from(units) * NANOS)
     }
 }
 
 impl From<u64> for Quantity {
     /// A quantity that is written as a JSON integer.
     fn from(units: u64) -> Self {
-        Self {
-            nanos: BigInt::from(units) * NANOS,
-        }
+        Self::of_nanos(i128::from(units) * NANOS)
     }
 }
 
@@ -159,7 +157,7 @@ const SUFFIXES: [(&str, Scale); 16] = [
 ];
 
 /// Reads a quantity, in units of 10^-9.
-fn nanos(text: &str) -> Result<BigInt, QuantityError> {
+fn nanos(text: &str) -> Result<i128, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Empty);
     }
@@ -178,15 +176,10 @@ fn nanos(text: &str) -> Result<BigInt, QuantityError> {
     if text.len() > MAX_LENGTH {
         return Err(QuantityError::TooLong { length: text.len() });
     }
-    let digits: Vec<u8> = whole
-        .bytes()
-        .chain(fraction.bytes())
-        .map(|digit| digit - b'0')
-        .collect();
-    // At most MAX_LENGTH digits, each below the radix.
-    let value = BigInt::from_radix_be(Sign::Plus, &digits, 10).unwrap_or_default();
-    let decimals = i32::try_from(fraction.len()).unwrap_or(i32::MAX);
-    let magnitude = scaled(value, scale, decimals);
+    let magnitude = match scale {
+        Scale::Decimal(power) => decimal(whole, fraction, power + 9),
+        Scale::Binary(power) => binary(whole, fraction, power),
+    };
     Ok(if text.starts_with('-') {
         -magnitude
     } else {
@@ -230,26 +223,39 @@ fn scale_of(suffix: &str) -> Result<Scale, QuantityError> {
     }))
 }
 
-/// A magnitude with `decimals` digits after the point and a factor, in nanos. Rounded up; binary factors are
-/// capped, decimal ones are not.
-fn scaled(value: BigInt, scale: Scale, decimals: i32) -> BigInt {
-    match scale {
-        Scale::Decimal(power) => shifted(value, power + 9 - decimals),
-        Scale::Binary(power) => {
-            let nanos = shifted(value << power, 9 - decimals);
-            nanos.min(BigInt::from(i64::MAX) * NANOS)
-        }
-    }
+/// A decimal number times a power of ten, rounded up.
+fn decimal(whole: &str, fraction: &str, power: i32) -> i128 {
+    let digits = || whole.bytes().chain(fraction.bytes());
+    let kept = i32::try_from(whole.len())
+        .unwrap_or(i32::MAX)
+        .saturating_add(power);
+    let kept = usize::try_from(kept).unwrap_or_default();
+    let zeros = kept.saturating_sub(whole.len() + fraction.len());
+    let number = integer(digits().take(kept).chain(std::iter::repeat_n(b'0', zeros)));
+    let is_cut = digits().skip(kept).any(|digit| digit != b'0');
+    number.saturating_add(i128::from(is_cut))
 }
 
-/// A magnitude times a power of ten, rounded up.
-fn shifted(value: BigInt, power: i32) -> BigInt {
-    let factor = BigInt::from(10).pow(power.unsigned_abs());
-    if power >= 0 {
-        return value * factor;
+/// A decimal number times a power of two, in nanos, rounded up and capped as Kubernetes does.
+fn binary(whole: &str, fraction: &str, power: u8) -> i128 {
+    let unit = NANOS << power;
+    // From the last digit to the first: each takes the ones behind it as a tenth.
+    let (mut part, mut is_cut) = (0, false);
+    for digit in fraction.bytes().rev() {
+        let sum = i128::from(digit - b'0') * unit + part;
+        part = sum / 10;
+        is_cut |= sum % 10 != 0;
     }
-    let up = &factor - 1;
-    (value + up) / factor
+    let number = integer(whole.bytes()).saturating_mul(unit);
+    let number = number.saturating_add(part + i128::from(is_cut));
+    number.min(i128::from(i64::MAX) * NANOS)
+}
+
+/// The number that digits write, or the largest that fits.
+fn integer(digits: impl Iterator<Item = u8>) -> i128 {
+    digits.fold(0_i128, |number, digit| {
+        number.saturating_mul(10).saturating_add(i128::from(digit - b'0'))
+    })
 }
 
 #[cfg(test)]
