@@ -12,4 +12,4 @@ pub use change::{Doubt, DriftClaim, HashChange, TemplateChange};
 pub use current::CurrentTemplate;
 pub use hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 pub use pace::{AtATime, Pace, Start};
-pub use requirements::labels_match;
+pub use requirements::Demanded;
