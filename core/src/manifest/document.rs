@@ -1,5 +1,7 @@
 //! One document of a manifest: its value, and the position of everything in it.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use crate::json::Json;
@@ -28,6 +30,8 @@ pub struct Document<'t> {
     comments: Vec<Comment<'t>>,
     problems: Problems,
     variables: Vec<Span>,
+    /// Whether SOPS has encrypted it, once that was asked.
+    pub(crate) is_encrypted: OnceCell<bool>,
 }
 
 impl<'t> Document<'t> {
@@ -59,6 +63,7 @@ impl<'t> Document<'t> {
             comments,
             problems,
             variables,
+            is_encrypted: OnceCell::new(),
         }
     }
 
@@ -74,6 +79,7 @@ impl<'t> Document<'t> {
             comments,
             problems,
             variables: Vec::new(),
+            is_encrypted: OnceCell::new(),
         }
     }
 

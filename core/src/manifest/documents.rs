@@ -2,6 +2,8 @@
 //!
 //! The only module that calls the parser. A mistake costs one document: the next one is searched for after it.
 
+use std::cell::OnceCell;
+
 use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
 
 use super::compose::Composer;
@@ -33,6 +35,8 @@ pub struct Documents<'t> {
     left: usize,
     budget: AliasBudget,
     variables: Option<&'t Variables>,
+    /// Whether the text is a template of Helm's, if that was asked: every line may ask.
+    is_helms: OnceCell<bool>,
     finished: bool,
 }
 
@@ -66,6 +70,7 @@ fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) ->
             bytes: limits.alias_bytes.saturating_mul(DOCUMENTS_WITH_ALIASES),
         },
         variables: variables.filter(|_| may_have_variable(text)),
+        is_helms: OnceCell::new(),
         finished: false,
     }
 }
@@ -170,6 +175,7 @@ impl<'t> Documents<'t> {
             Reading {
                 limits: self.limits,
                 variables: self.variables,
+                is_helms: &self.is_helms,
                 budget: &mut self.budget,
             },
         )
@@ -279,7 +285,7 @@ impl<'t> Documents<'t> {
                 limit: self.limits.comments,
             },
             _ if template.is_some() => ProblemKind::Template {
-                is_helms: is_helms(self.text),
+                is_helms: *self.is_helms.get_or_init(|| is_helms(self.text)),
             },
             kind => ProblemKind::Syntax(SyntaxError::from_kind(kind)),
         };

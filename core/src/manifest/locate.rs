@@ -148,7 +148,7 @@ impl Document<'_> {
             Segment::Key(name) => self.entry(at, name, self.limits.depth),
             Segment::Index(index) => {
                 let is_sequence = matches!(self.tree.get(at.node)?.content, Content::Sequence(_));
-                let node = self.tree.children(at.node).nth(*index).filter(|_| is_sequence)?;
+                let node = self.tree.child(at.node, *index).filter(|_| is_sequence)?;
                 let key = None;
                 Some(Found { node, key, ..at })
             }
