@@ -6,6 +6,8 @@
 
 pub mod api;
 pub mod budget;
+#[cfg(test)]
+mod cost;
 pub mod defaults;
 pub mod diagnostic;
 pub mod drift;

@@ -19,10 +19,16 @@ use crate::support::program::root;
 /// The first block of a section of the page.
 fn block(section: &str) -> String {
     let page = fs::read_to_string(root().join("docs/ci.md")).expect("the page");
-    let (_, section) = page.split_once(&format!("\n## {section}\n")).expect("the section");
+    let (_, section) = page
+        .split_once(&format!("\n## {section}\n"))
+        .expect("the section");
     let (_, block) = section.split_once("\n```").expect("a block");
     let (_, block) = block.split_once('\n').expect("the language of the block");
-    block.split_once("\n```").expect("the end of the block").0.to_owned()
+    block
+        .split_once("\n```")
+        .expect("the end of the block")
+        .0
+        .to_owned()
 }
 
 fn yaml(section: &str) -> Value {
@@ -36,14 +42,22 @@ fn yaml(section: &str) -> Value {
 fn github() -> Vec<String> {
     let recipe = yaml("GitHub Actions");
     let steps = recipe["jobs"]["nodepools"]["steps"].as_array().expect("steps");
-    steps.iter().filter_map(|step| step["run"].as_str().map(str::to_owned)).collect()
+    steps
+        .iter()
+        .filter_map(|step| step["run"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// The script of the recipe for GitLab.
 fn gitlab() -> Vec<String> {
     let recipe = yaml("GitLab CI");
-    let lines = ["before_script", "script"].map(|part| recipe["nodepools"][part].as_array().expect("lines").clone());
-    lines.concat().iter().map(|line| line.as_str().expect("a line").to_owned()).collect()
+    let lines =
+        ["before_script", "script"].map(|part| recipe["nodepools"][part].as_array().expect("lines").clone());
+    lines
+        .concat()
+        .iter()
+        .map(|line| line.as_str().expect("a line").to_owned())
+        .collect()
 }
 
 /// A pipeline's folder and its home.
@@ -82,7 +96,10 @@ impl Runner {
         let added = fs::read_to_string(home.join("path")).expect("the additions to PATH");
         let path: Vec<_> = added.lines().chain([inherited]).collect();
         let mut shell = Command::new("/bin/bash");
-        shell.args(["-eo", "pipefail", "-c", script]).current_dir(self.work()).env_clear();
+        shell
+            .args(["-eo", "pipefail", "-c", script])
+            .current_dir(self.work())
+            .env_clear();
         shell
             .env("PATH", path.join(":"))
             .env("HOME", home.join("home"))
@@ -154,7 +171,9 @@ fn recipe_for_reviewdog_hands_it_the_mistake() {
 fn recipe_for_kubectl_makes_a_plugin() {
     let runner = Runner::with(SOUND);
     let program = env!("CARGO_BIN_EXE_poolgate");
-    let install = format!("#!/bin/bash\n[ \"$5\" = --root ] && /bin/mkdir -p \"$6/bin\" && /bin/cp {program} \"$6/bin\"\n");
+    let install = format!(
+        "#!/bin/bash\n[ \"$5\" = --root ] && /bin/mkdir -p \"$6/bin\" && /bin/cp {program} \"$6/bin\"\n"
+    );
     runner.provides("cargo", &install);
     runner.provides("ln", "#!/bin/bash\nexec /bin/ln \"$@\"\n");
     runner.provides(
@@ -172,7 +191,10 @@ fn recipe_for_pre_commit_reports_a_mistake() {
     let recipe = yaml("pre-commit");
     let hook = &recipe["repos"][0]["hooks"][0];
     let hooks = fs::read_to_string(root().join(".pre-commit-hooks.yaml")).expect("the hooks");
-    let hooks = parse(&hooks, &Limits::default()).next().expect("a document").into_value();
+    let hooks = parse(&hooks, &Limits::default())
+        .next()
+        .expect("a document")
+        .into_value();
     let hooks = hooks.as_array().expect("hooks");
     let hook_of = |id: &Value| hooks.iter().find(|of| &of["id"] == id).expect("the hook");
     let entry = hook_of(&hook["id"])["entry"].as_str().expect("an entry");
@@ -182,8 +204,14 @@ fn recipe_for_pre_commit_reports_a_mistake() {
     fs::copy(root().join(entry), clone.join(entry)).expect("the hook");
     runner.has_cached("clone/target/release");
     let args = hook["args"].as_array().expect("arguments").iter();
-    let args: Vec<_> = args.map(|argument| argument.as_str().expect("an argument")).collect();
-    let line = format!("{} {} pools/general.yaml", clone.join(entry).display(), args.join(" "));
+    let args: Vec<_> = args
+        .map(|argument| argument.as_str().expect("an argument"))
+        .collect();
+    let line = format!(
+        "{} {} pools/general.yaml",
+        clone.join(entry).display(),
+        args.join(" ")
+    );
     let outcome = runner.run(&line, "/usr/bin:/bin");
     assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
     assert!(outcome.stdout.contains("5x%"), "{outcome:?}");
@@ -196,7 +224,9 @@ fn each_recipe_installs_the_program_from_a_clone() {
     let target = tempfile::tempdir().expect("a folder");
     let first = |steps: Vec<String>| steps.into_iter().next().expect("a step");
     let reviewdog = block("reviewdog");
-    let (install, _) = reviewdog.split_once("\nfi\n").expect("the end of the installation");
+    let (install, _) = reviewdog
+        .split_once("\nfi\n")
+        .expect("the end of the installation");
     for (install, program) in [
         (first(github()), "home/.poolgate/bin/poolgate-lint"),
         (first(gitlab()), "work/.poolgate/bin/poolgate-lint"),
@@ -205,7 +235,10 @@ fn each_recipe_installs_the_program_from_a_clone() {
         let runner = Runner::with_a_mistake();
         let clone = runner.0.path().join("clone");
         let script = install
-            .replace("https://git.example.com/platform/poolgate", root().to_str().expect("UTF-8"))
+            .replace(
+                "https://git.example.com/platform/poolgate",
+                root().to_str().expect("UTF-8"),
+            )
             .replace("/tmp/poolgate", clone.to_str().expect("UTF-8"));
         assert_ne!(script, install);
         let home = std::env::var("HOME").expect("a home");

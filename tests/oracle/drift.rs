@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use poolgate_core::drift::{labels_match, template_hash};
+use poolgate_core::drift::{Demanded, template_hash};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
 use rand::rngs::StdRng;
@@ -116,7 +116,8 @@ fn compare(
         (ours, theirs) => return Err(format!("our hash is {ours:?}, Karpenter's {theirs:?}")),
     }
     let pool = NodePool::view(ApiVersion::V1, &view);
-    match (labels_match(&pool.template, labels, None), theirs) {
+    let demanded = Demanded::of(&pool.template, None);
+    match (demanded.map(|demanded| demanded.matches(labels)), theirs) {
         (None, _) | (_, None) => {}
         (Some(ours), Some(_)) if answer["matches"] == ours => {
             seen.matches += u64::from(ours);

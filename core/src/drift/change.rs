@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
-use super::requirements::{demands, labels_match};
+use super::requirements::{Demanded, demands};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool, Provider, as_stored};
@@ -21,7 +21,8 @@ pub struct TemplateChange<'a> {
     /// Whether the labels of a node may match the old requirements and not the new ones.
     pub is_narrower: bool,
     new: &'a NodePool<'a>,
-    provider: Option<&'static Provider>,
+    /// `None` if a requirement cannot be read.
+    demanded: Option<Demanded<'a>>,
 }
 
 /// How the hash of a template changes.
@@ -109,7 +110,7 @@ impl<'a> TemplateChange<'a> {
             hash: hash_change(old, before, after),
             is_narrower: is_narrower(old, new, provider),
             new,
-            provider,
+            demanded: Demanded::of(&new.template, provider),
         };
         (change.hash != HashChange::None || change.is_narrower).then_some(change)
     }
@@ -122,8 +123,8 @@ impl<'a> TemplateChange<'a> {
             HashChange::To(hash) => Some(claim.has_another_hash(hash)),
             HashChange::Unknown(_) => None,
         };
-        let matches = labels_match(&self.new.template, &claim.labels, self.provider);
-        either(by_hash, matches.map(|matches| !matches))
+        let demanded = self.demanded.as_ref();
+        either(by_hash, demanded.map(|demanded| !demanded.matches(&claim.labels)))
     }
 
     /// The value by which a user acknowledges exactly this change: a digest of the new template with its requirements, as it

@@ -2,7 +2,7 @@
 
 use super::change::{DriftClaim, either};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
-use super::requirements::labels_match;
+use super::requirements::Demanded;
 use crate::json::Json;
 use crate::karpenter::{NodePool, Provider};
 
@@ -12,7 +12,8 @@ pub struct CurrentTemplate<'a> {
     pool: &'a NodePool<'a>,
     /// `None` if nobody knows it before Karpenter has computed it.
     hash: Option<u64>,
-    provider: Option<&'static Provider>,
+    /// `None` if a requirement cannot be read.
+    demanded: Option<Demanded<'a>>,
 }
 
 impl<'a> CurrentTemplate<'a> {
@@ -21,10 +22,11 @@ impl<'a> CurrentTemplate<'a> {
         let template = pool.object.get("spec").and_then(|spec| spec.get("template"));
         let version = annotation(pool, HASH_VERSION_ANNOTATION);
         let is_ours = version.is_none_or(|version| version == HASH_VERSION);
+        let provider = pool.template.node_class_group().and_then(Provider::of_group);
         Self {
             pool,
             hash: template.filter(|_| is_ours).and_then(template_hash),
-            provider: pool.template.node_class_group().and_then(Provider::of_group),
+            demanded: Demanded::of(&pool.template, provider),
         }
     }
 
@@ -42,8 +44,11 @@ impl<'a> CurrentTemplate<'a> {
     /// Whether a NodeClaim has to be replaced because of it.
     pub fn outdates(&self, claim: &DriftClaim) -> Option<bool> {
         let has_another = self.hash.map(|hash| claim.has_another_hash(hash));
-        let matches = labels_match(&self.pool.template, &claim.labels, self.provider);
-        either(has_another, matches.map(|matches| !matches))
+        let demanded = self.demanded.as_ref();
+        either(
+            has_another,
+            demanded.map(|demanded| !demanded.matches(&claim.labels)),
+        )
     }
 }
 

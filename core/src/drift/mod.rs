@@ -15,4 +15,4 @@ pub use conversion::converted;
 pub use current::CurrentTemplate;
 pub use hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 pub use pace::{Pace, Room, Start};
-pub use requirements::labels_match;
+pub use requirements::Demanded;

@@ -3,30 +3,60 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::{Operator, Provider, Selection, Template, canonical_label};
+use crate::karpenter::{Provider, Selection, Template, canonical_label};
 
-/// Whether a NodeClaim with these labels matches all requirements of the template. The template's own labels do not count.
-/// `None` if a requirement cannot be read.
-pub fn labels_match(
-    template: &Template<'_>,
-    labels: &BTreeMap<String, String>,
-    provider: Option<&Provider>,
-) -> Option<bool> {
-    let mut carried: BTreeMap<&str, Vec<Selection<'_>>> = BTreeMap::new();
-    for (key, value) in labels {
-        let key = canonical_label(key, provider);
-        let value = normalized(Selection::new(Operator::In, &[value]), key, provider);
-        carried.entry(key).or_default().push(value);
+/// What the requirements of a template demand of a node's labels, worked out once for all of its NodeClaims.
+#[derive(Debug)]
+pub struct Demanded<'t> {
+    /// By the current name of the label; also whether the label may be absent.
+    labels: BTreeMap<&'t str, (Selection<'t>, bool)>,
+    /// How many of the labels must not be absent.
+    required: usize,
+    provider: Option<&'static Provider>,
+}
+
+impl<'t> Demanded<'t> {
+    /// That of this template; `None` if a requirement cannot be read.
+    pub fn of(template: &'t Template<'_>, provider: Option<&'static Provider>) -> Option<Self> {
+        let labels: BTreeMap<_, _> = demands(template, provider)?
+            .into_iter()
+            .map(|(key, selection)| {
+                let allows_absence = selection.allows_absence();
+                (key, (selection, allows_absence))
+            })
+            .collect();
+        let required = labels.values().filter(|(_, allows_absence)| !allows_absence);
+        Some(Self {
+            required: required.count(),
+            labels,
+            provider,
+        })
     }
-    let mut demands = demands(template, provider)?.into_iter();
-    Some(demands.all(|(key, demanded)| match carried.remove(key) {
-        None => demanded.allows_absence(),
-        Some(values) => {
-            let value = Selection::all(values);
-            let is_contradictory = value.is_empty();
-            (is_contradictory && demanded.allows_absence()) || !demanded.and(value).is_empty()
+
+    /// Whether a NodeClaim with these labels matches all of it. The template's own labels do not count. Takes time in
+    /// proportion to these labels, however many are demanded.
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        // `None` if a label has two values under two names.
+        let mut carried: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+        for (key, value) in labels {
+            let key = canonical_label(key, self.provider);
+            let value = match empty_is(key, self.provider) {
+                Some(empty) if value.is_empty() => empty,
+                _ => value.as_str(),
+            };
+            let first = carried.entry(key).or_insert(Some(value));
+            *first = first.filter(|first| *first == value);
         }
-    }))
+        let mut found = 0;
+        let fits = carried.into_iter().all(|(key, value)| {
+            let Some((demanded, allows_absence)) = self.labels.get(key) else {
+                return true;
+            };
+            found += usize::from(!allows_absence);
+            value.map_or(*allows_absence, |value| demanded.has(value))
+        });
+        fits && found == self.required
+    }
 }
 
 /// What all requirements together demand of each label, by its current name. `None` if a requirement cannot be read.
@@ -49,10 +79,15 @@ pub(super) fn demands<'t>(
 /// What is allowed of a label, which has its current name, by the values as the provider's Karpenter reads them
 /// (`NormalizedLabelValues`). Releases before that compare the values as they are written.
 fn normalized<'s>(selection: Selection<'s>, key: &str, provider: Option<&Provider>) -> Selection<'s> {
-    match provider.and_then(|provider| provider.label(key)?.empty_is) {
-        Some(empty) => selection.reading("", empty.value),
+    match empty_is(key, provider) {
+        Some(empty) => selection.reading("", empty),
         None => selection,
     }
+}
+
+/// What the provider's Karpenter reads in place of an empty value of a label, which has its current name.
+fn empty_is(key: &str, provider: Option<&Provider>) -> Option<&'static str> {
+    provider.and_then(|provider| Some(provider.label(key)?.empty_is?.value))
 }
 
 #[cfg(test)]
@@ -60,6 +95,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::cost::assert_in_proportion;
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, NodePool};
 
@@ -74,7 +110,8 @@ mod tests {
             let pool = NodePool::view(ApiVersion::V1, &pool);
             let zone = |key: &str| (key.to_owned(), carried.to_owned());
             let labels = ["topology.disk.csi.azure.com/zone", "topology.kubernetes.io/zone"].map(zone);
-            labels_match(&pool.template, &labels.into(), Provider::of_group(group)).expect("is known")
+            let demanded = Demanded::of(&pool.template, Provider::of_group(group));
+            demanded.expect("is known").matches(&labels.into())
         };
         for (wanted, carried) in [("", "0"), ("0", ""), ("", ""), ("0", "0")] {
             assert!(matches("karpenter.azure.com", "In", wanted, carried));
@@ -85,5 +122,27 @@ mod tests {
             );
         }
         assert!(!matches("karpenter.azure.com", "In", "0", "eastus-1"));
+    }
+
+    #[test]
+    fn the_cost_is_in_proportion_to_requirements_and_nodes_not_to_their_product() {
+        let pool = |size: usize| {
+            let values: Vec<String> = (0..size).map(|number| format!("{number:07}")).collect();
+            let absent = values
+                .iter()
+                .map(|key| json!({"key": key, "operator": "NotIn", "values": ["x"]}));
+            let mut requirements: Vec<_> = absent.collect();
+            requirements.push(json!({"key": "zone", "operator": "NotIn", "values": values}));
+            json!({"spec": {"template": {"spec": {"requirements": requirements}}}})
+        };
+        assert_in_proportion(1 << 14, pool, |pool| {
+            let pool = Json::from(pool);
+            let pool = NodePool::view(ApiVersion::V1, &pool);
+            let demanded = Demanded::of(&pool.template, None).expect("is known");
+            let labels = [("zone".to_owned(), "a".to_owned())].into();
+            for _ in pool.template.requirements() {
+                assert!(demanded.matches(&labels));
+            }
+        });
     }
 }

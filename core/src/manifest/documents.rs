@@ -2,6 +2,8 @@
 //!
 //! The only module that calls the parser. A mistake costs one document: the next one is searched for after it.
 
+use std::cell::OnceCell;
+
 use granit_parser::{ErrorKind, Event, Parser, ScanError, StrInput};
 
 use super::as_words::{AsWords, document_length};
@@ -34,6 +36,8 @@ pub struct Documents<'t> {
     left: usize,
     budget: AliasBudget,
     variables: Option<&'t Variables>,
+    /// Whether the text is a template of Helm's, if that was asked: every line may ask.
+    is_helms: OnceCell<bool>,
     finished: bool,
 }
 
@@ -67,6 +71,7 @@ fn walk<'t>(text: &'t str, limits: &Limits, variables: Option<&'t Variables>) ->
             bytes: limits.alias_bytes.saturating_mul(DOCUMENTS_WITH_ALIASES),
         },
         variables: variables.filter(|_| may_have_variable(text)),
+        is_helms: OnceCell::new(),
         finished: false,
     }
 }
@@ -171,6 +176,7 @@ impl<'t> Documents<'t> {
         let reading = Reading {
             limits: self.limits,
             variables: self.variables,
+            is_helms: &self.is_helms,
             budget: &mut self.budget,
         };
         Document::complete(self.text, span, composer.finish(), comments, reading)
@@ -320,7 +326,7 @@ impl<'t> Documents<'t> {
                 limit: self.limits.comments,
             },
             _ if template.is_some() => ProblemKind::Template {
-                is_helms: is_helms(self.text),
+                is_helms: *self.is_helms.get_or_init(|| is_helms(self.text)),
             },
             kind => ProblemKind::Syntax(SyntaxError::from_kind(kind)),
         };

@@ -23,7 +23,7 @@ pub enum LeftAlone {
 
 impl LeftAlone {
     /// Why `object`, which is somewhere in `document`, must not be edited, if so.
-    pub fn by_edits(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
+    pub fn by_edits(document: &Document<'_>, object: &Json<'_>) -> Option<Self> {
         if Self::is_encrypted(document) {
             return Some(Self::Encrypted);
         }
@@ -32,15 +32,19 @@ impl LeftAlone {
     }
 
     /// Why a program must not add to `object`, if so. Besides the reasons of [`Self::by_edits`], the value of a variable could already contain what it adds.
-    pub fn by_additions(document: &Json<'_>, object: &Json<'_>) -> Option<Self> {
+    pub fn by_additions(document: &Document<'_>, object: &Json<'_>) -> Option<Self> {
         Self::by_edits(document, object)
             .or_else(|| any_text(object, &has_variable).then_some(Self::Variables))
     }
 
-    /// Whether SOPS has encrypted a document: it writes its own data into each document of a file.
-    pub fn is_encrypted(document: &Json<'_>) -> bool {
-        document.get("sops").is_some_and(Json::is_object)
-            || any_text(document, &|text: &str| text.starts_with(ENCRYPTED))
+    /// Whether SOPS has encrypted a document: it writes its own data into each document of a file. Walks the document once,
+    /// however many of its objects ask.
+    pub fn is_encrypted(document: &Document<'_>) -> bool {
+        let value = document.value();
+        *document.is_encrypted.get_or_init(|| {
+            value.get("sops").is_some_and(Json::is_object)
+                || any_text(value, &|text: &str| text.starts_with(ENCRYPTED))
+        })
     }
 
     /// Whether a document contains lines of a template, so that the whole file is one.
@@ -74,39 +78,50 @@ pub fn any_text(value: &Json<'_>, fits: &impl Fn(&str) -> bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
+    use super::super::{Limits, parse};
     use super::*;
+    use crate::cost::assert_in_proportion;
+
+    fn document(text: &str) -> Document<'_> {
+        parse(text, &Limits::default()).next().expect("a document")
+    }
 
     #[test]
     fn what_sops_and_templates_make_is_known() {
-        let of = |value: &Value| {
-            let value = Json::from(value);
-            LeftAlone::by_edits(&value, &value)
+        let of = |text: &str| {
+            let document = document(text);
+            LeftAlone::by_edits(&document, document.value())
         };
-        let by_additions = |value: &Value| {
-            let value = Json::from(value);
-            LeftAlone::by_additions(&value, &value)
+        let by_additions = |text: &str| {
+            let document = document(text);
+            LeftAlone::by_additions(&document, document.value())
         };
         for encrypted in [
-            json!({"sops": {"mac": "x"}}),
-            json!({"spec": {"limits": {"cpu": "ENC[AES256_GCM,data:a,type:str]"}}}),
-            json!({"items": [{"a": "ENC[AES256_GCM,data:a,type:str]"}]}),
+            r#"{"sops": {"mac": "x"}}"#,
+            r#"{"spec": {"limits": {"cpu": "ENC[AES256_GCM,data:a,type:str]"}}}"#,
+            r#"{"items": [{"a": "ENC[AES256_GCM,data:a,type:str]"}]}"#,
         ] {
-            assert_eq!(of(&encrypted), Some(LeftAlone::Encrypted), "{encrypted}");
+            assert_eq!(of(encrypted), Some(LeftAlone::Encrypted), "{encrypted}");
         }
-        for template in [json!({"a": ["{{ .Values.a }}"]}), json!({"{{ .Values.a }}": 1})] {
-            assert_eq!(of(&template), Some(LeftAlone::Template), "{template}");
+        for template in [r#"{"a": ["{{ .Values.a }}"]}"#, r#"{"{{ .Values.a }}": 1}"#] {
+            assert_eq!(of(template), Some(LeftAlone::Template), "{template}");
         }
-        let variable = json!({"a": "${A}", "b": "{x}}"});
-        assert_eq!(of(&variable), None);
-        assert_eq!(by_additions(&variable), Some(LeftAlone::Variables));
-        for plain in [
-            json!({"a": "$$A", "b": "{x}}"}),
-            json!({"sops": "x"}),
-            json!(["sops"]),
-        ] {
-            assert_eq!(by_additions(&plain), None, "{plain}");
+        let variable = r#"{"a": "${A}", "b": "{x}}"}"#;
+        assert_eq!(of(variable), None);
+        assert_eq!(by_additions(variable), Some(LeftAlone::Variables));
+        for plain in [r#"{"a": "$$A", "b": "{x}}"}"#, r#"{"sops": "x"}"#, r#"["sops"]"#] {
+            assert_eq!(by_additions(plain), None, "{plain}");
         }
+    }
+
+    #[test]
+    fn a_document_is_walked_once_however_many_objects_it_has() {
+        let list = |size: usize| format!("[{}]", "{},".repeat(size));
+        assert_in_proportion(1 << 14, list, |text| {
+            let document = document(text);
+            for object in document.value().as_array().expect("a list") {
+                assert_eq!(LeftAlone::by_additions(&document, object), None);
+            }
+        });
     }
 }

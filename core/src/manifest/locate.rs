@@ -144,7 +144,7 @@ impl Document<'_> {
     /// The node of an element.
     fn item(&self, id: NodeId, index: usize) -> Option<NodeId> {
         if self.lengths.is_empty() {
-            return self.tree.children(id).nth(index);
+            return self.tree.child(id, index);
         }
         let is_in = |(first, node): &(usize, NodeId)| {
             let length = self.lengths.get(node).copied().unwrap_or(1);

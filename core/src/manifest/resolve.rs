@@ -2,6 +2,7 @@
 //! keys converted to text.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use crate::json::{self, FewMap, FieldMask, Json};
@@ -28,6 +29,8 @@ pub struct Reading<'r> {
     pub(crate) limits: Limits,
     /// The values to fill in; `None` if variables are ordinary text.
     pub(crate) variables: Option<&'r Variables>,
+    /// Whether the text is a template of Helm's, once that was asked.
+    pub(crate) is_helms: &'r OnceCell<bool>,
     pub(crate) budget: &'r mut AliasBudget,
 }
 
@@ -61,6 +64,7 @@ pub fn value<'t>(text: &str, tree: &Tree<'t>, reading: Reading<'_>) -> Resolved<
         tree,
         limits,
         variables: reading.variables,
+        is_helms: reading.is_helms,
         left: allowed,
         aliases: 0,
         depth: 0,
@@ -96,6 +100,7 @@ struct Resolver<'r, 't> {
     /// Whether the node is inside of brackets, where a comma ends a scalar.
     in_brackets: bool,
     variables: Option<&'r Variables>,
+    is_helms: &'r OnceCell<bool>,
     problems: Problems,
     /// The positions of variables that were not filled in.
     open: Vec<Span>,
@@ -322,7 +327,7 @@ impl<'t> Resolver<'_, 't> {
         let Content::Scalar { text, notation, tag } = &node.content else {
             let kind = if is_template(self.text, written.span.start()) {
                 ProblemKind::Template {
-                    is_helms: is_helms(self.text),
+                    is_helms: *self.is_helms.get_or_init(|| is_helms(self.text)),
                 }
             } else {
                 ProblemKind::CompoundKey

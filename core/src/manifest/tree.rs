@@ -4,6 +4,7 @@
 //! document of any depth is dropped immediately. Aliases stay pointers.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::Span;
 use super::scalar::{Notation, Tag};
@@ -44,28 +45,38 @@ pub enum Content<'t> {
 
 /// All nodes of a document, its root first.
 #[derive(Debug, Default)]
-pub struct Tree<'t>(Vec<Node<'t>>);
+pub struct Tree<'t> {
+    nodes: Vec<Node<'t>>,
+    /// The items of each sequence with many nodes: findings are located one by one, each by the index of its item.
+    long: BTreeMap<NodeId, Vec<NodeId>>,
+}
+
+/// Up to this number of nodes, the items of a sequence are counted from its first.
+const FEW: NodeId = 64;
 
 /// As many keys and values as most documents have: a tree that grows is copied each time.
 const USUAL: usize = 128;
 
 impl<'t> Tree<'t> {
     pub fn with_usual_capacity() -> Self {
-        Self(Vec::with_capacity(USUAL))
+        Self {
+            nodes: Vec::with_capacity(USUAL),
+            long: BTreeMap::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.nodes.len()
     }
 
     pub fn get(&self, id: NodeId) -> Option<&Node<'t>> {
-        self.0.get(id as usize)
+        self.nodes.get(id as usize)
     }
 
     /// Adds a node that has nothing below it so far.
     pub fn push(&mut self, span: Span, content: Content<'t>) -> NodeId {
         let id = self.next_id();
-        self.0.push(Node {
+        self.nodes.push(Node {
             span,
             after: id.saturating_add(1),
             content,
@@ -76,9 +87,13 @@ impl<'t> Tree<'t> {
     /// Ends a collection: all nodes added since are below it.
     pub fn close(&mut self, id: NodeId, end: usize) {
         let after = self.next_id();
-        if let Some(node) = self.0.get_mut(id as usize) {
+        if let Some(node) = self.nodes.get_mut(id as usize) {
             node.after = after;
             node.span = node.span.ending_at(end);
+            if matches!(node.content, Content::Sequence(_)) && after - id > FEW {
+                let items = self.children(id).collect();
+                self.long.insert(id, items);
+            }
         }
     }
 
@@ -91,6 +106,14 @@ impl<'t> Tree<'t> {
                 .map(|node| node.after)
                 .filter(|next| *next < after)
         })
+    }
+
+    /// The node directly below a collection that has this index.
+    pub fn child(&self, id: NodeId, index: usize) -> Option<NodeId> {
+        match self.long.get(&id) {
+            Some(items) => items.get(index).copied(),
+            None => self.children(id).nth(index),
+        }
     }
 
     /// The keys and values directly below a mapping.
@@ -117,14 +140,14 @@ impl<'t> Tree<'t> {
     /// Whether the target of an alias is at this position, or contains it.
     pub fn is_shared(&self, place: Span) -> bool {
         let holds = |node: &Node<'_>| node.span.start() <= place.start() && place.end() <= node.span.end();
-        self.0.iter().any(|node| match node.content {
+        self.nodes.iter().any(|node| match node.content {
             Content::Alias(Some(target)) => self.get(target).is_some_and(holds),
             _ => false,
         })
     }
 
     fn next_id(&self) -> NodeId {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 }
 
@@ -188,6 +211,13 @@ impl<'d, 't> NodeRef<'d, 't> {
         let sequence = matches!(self.kind(), NodeKind::Sequence(_));
         let items = self.tree.children(self.id).take_while(move |_| sequence);
         items.map(move |id| self.at(id))
+    }
+
+    /// The element of a sequence that has this index; `None` for other nodes.
+    pub fn item(self, index: usize) -> Option<Self> {
+        let sequence = matches!(self.kind(), NodeKind::Sequence(_));
+        let item = self.tree.child(self.id, index).filter(|_| sequence)?;
+        Some(self.at(item))
     }
 
     /// The last value that a mapping holds under a key written as `key`, without following merges and aliases.

@@ -76,24 +76,24 @@ impl Variables {
         })
     }
 
+    /// Calls itself only for a default inside a default, at most [`DEEPEST`] levels.
     fn filled<'a>(&self, text: &'a str, depth: usize) -> Option<Cow<'a, str>> {
-        let mut next = first(text);
-        if next.is_none() {
-            return Some(text.into());
-        }
-        let depth = depth.checked_sub(1)?;
-        let (mut filled, mut rest) = (String::new(), text);
-        while let Some((before, inner, behind)) = next {
-            filled.push_str(before);
-            filled.push_str(&self.value_of(inner, depth)?);
+        let (mut filled, mut behind) = (String::new(), 0);
+        for variable in outermost(text) {
+            let value = self.value_of(text.get(variable.inner)?, depth.checked_sub(1)?)?;
+            filled.push_str(text.get(behind..variable.whole.start)?);
+            filled.push_str(&value);
             // Defaults grow with every level: stop beyond the longest text.
             if filled.len() > LONGEST {
                 return None;
             }
-            rest = behind;
-            next = first(rest);
+            behind = variable.whole.end;
         }
-        Some((filled + rest).into())
+        if behind == 0 {
+            return Some(text.into());
+        }
+        filled.push_str(text.get(behind..)?);
+        (filled.len() <= LONGEST).then(|| filled.into())
     }
 
     /// The value of the text between the braces of a variable; `None` if that is not known.
@@ -128,7 +128,7 @@ pub fn may_have_variable(manifest: &str) -> bool {
 
 /// Whether a text contains a variable.
 pub fn has_variable(text: &str) -> bool {
-    first(text).is_some() || placeholder(text).is_some()
+    outermost(text).next().is_some() || placeholder(text).is_some()
 }
 
 /// Whether a variable, as it is written, is one whose value can be given.
@@ -144,13 +144,8 @@ pub fn can_be_given(variable: &str) -> bool {
 
 /// The variables of a text as they are written, braces included: those whose value can be given first.
 pub fn variables_in(text: &str) -> impl Iterator<Item = &str> {
-    let (mut rest, mut behind_placeholder) = (text, text);
-    let variables = std::iter::from_fn(move || {
-        let (before, _, behind) = first(rest)?;
-        let variable = rest.get(before.len()..rest.len() - behind.len());
-        rest = behind;
-        variable
-    });
+    let mut behind_placeholder = text;
+    let variables = outermost(text).filter_map(move |variable| text.get(variable.whole));
     let placeholders = std::iter::from_fn(move || {
         let found = placeholder(behind_placeholder)?;
         let written = behind_placeholder.get(found.clone());
@@ -195,35 +190,68 @@ pub fn placeholder(text: &str) -> Option<Range<usize>> {
     (0..bytes.len()).find_map(find)
 }
 
-/// The text before the first variable, its text without the sign and the braces, and the text after it. `$$` does not
-/// begin one: it means `$`.
-fn first(text: &str) -> Option<(&str, &str, &str)> {
-    let mut from = 0;
-    while let Some(found) = text.get(from..)?.find(SIGN) {
-        let start = from + found;
-        from = start + SIGN.len_utf8();
-        if text.get(..start)?.ends_with(SIGN) {
-            continue;
-        }
-        let behind = text.get(from..)?;
-        let (inner, end) = match behind.strip_prefix('{') {
-            Some(rest) => {
-                let Some(end) = end_of(rest).filter(|end| *end > 0) else {
-                    continue;
-                };
-                (rest.get(..end)?, end + 2)
+/// The positions of a variable: of all of it, and of what is between its braces or behind its sign.
+#[derive(Debug)]
+struct Variable {
+    whole: Range<usize>,
+    inner: Range<usize>,
+}
+
+/// Each variable that is not part of another one. `$$` does not begin one: it means `$`. Walks the text once, however many
+/// variables are open.
+fn outermost(text: &str) -> impl Iterator<Item = Variable> {
+    let mut behind = 0;
+    closed(text).into_iter().filter_map(move |variable| {
+        let variable = variable.filter(|variable| variable.whole.start >= behind)?;
+        behind = variable.whole.end;
+        Some(variable)
+    })
+}
+
+/// Each variable in the order in which they begin; `None` for one that is empty, escaped, or not closed on its line.
+fn closed(text: &str) -> Vec<Option<Variable>> {
+    let mut found = Vec::new();
+    // Nearly all texts have none, and a single byte is found fastest.
+    let Some(first) = text.find(SIGN) else {
+        return found;
+    };
+    let (mut open, mut before) = (Vec::new(), [b' '; 2]);
+    for (at, byte) in text.bytes().enumerate().skip(first) {
+        match byte {
+            b'{' if before[1] == b'$' => {
+                open.push((found.len(), at, before[0] == b'$'));
+                found.push(None);
             }
-            None => {
-                let (name, _) = name_of(behind);
-                let is_directive = DIRECTIVES.contains(&name);
-                (if is_directive { "" } else { name }, name.len())
+            b'}' => {
+                if let Some((index, brace, is_escaped)) = open.pop()
+                    && let Some(variable) = found.get_mut(index)
+                {
+                    let inner = brace + 1..at;
+                    *variable = (!inner.is_empty() && !is_escaped).then_some(Variable {
+                        whole: brace - 1..at + 1,
+                        inner,
+                    });
+                }
             }
-        };
-        if !inner.is_empty() {
-            return Some((text.get(..start)?, inner, behind.get(end..)?));
+            b'\n' => open.clear(),
+            b'$' if before[1] != b'$' => {
+                let inner = at + 1..at + 1 + plain_name(text.get(at + 1..).unwrap_or_default()).len();
+                found.extend((!inner.is_empty()).then_some(Some(Variable {
+                    whole: at..inner.end,
+                    inner,
+                })));
+            }
+            _ => {}
         }
+        before = [before[1], byte];
     }
-    None
+    found
+}
+
+/// The name of a variable without braces, which begins behind its sign.
+fn plain_name(text: &str) -> &str {
+    let (name, _) = name_of(text);
+    if DIRECTIVES.contains(&name) { "" } else { name }
 }
 
 /// The position of the brace that closes a variable, skipping nested ones.
@@ -267,6 +295,7 @@ mod tests {
 
     use super::super::{Document, Limits, parse_with};
     use super::*;
+    use crate::cost::assert_in_proportion;
 
     fn variables() -> Variables {
         let mut variables = Variables::default();
@@ -345,13 +374,33 @@ mod tests {
     }
 
     #[test]
-    fn many_variables_one_after_the_other_are_filled_in_like_one() {
-        let many = 50_000;
-        assert_eq!(filled(&"${C:=}".repeat(many)).as_deref(), Some(""));
-        assert_eq!(filled(&"${A}".repeat(many)), Some("2".repeat(many)));
-        assert_eq!(filled(&"${A}".repeat(2 * many)).as_deref(), Some("?"));
-        let nested = format!("${{C:={}}}", "${C:=}".repeat(many));
-        assert_eq!(filled(&nested).as_deref(), Some(""));
+    fn any_number_of_variables_in_a_row_is_filled_in() {
+        let many = |piece: &str| piece.repeat(50_000);
+        for (text, expected) in [
+            (many("${A:=}"), "2".repeat(50_000)),
+            (many("${C:=}"), String::new()),
+            (many("${C:=${D:=}}"), String::new()),
+            (format!("${{C:={}}}", many("${D:=}")), String::new()),
+            (many("${C:=}") + "${A}", "2".into()),
+            (many("${C:=}") + "${D}", "?".into()),
+            (many("x${C:=y}"), "?".into()),
+        ] {
+            let beginning: String = text.chars().take(20).collect();
+            assert_eq!(filled(&text), Some(expected), "{beginning}");
+        }
+    }
+
+    #[test]
+    fn variables_are_found_in_one_walk_however_many_are_open() {
+        for piece in [
+            "${", "${A:=", "$${", "${}", "${A}", "${C:=}", "${A:=${", "}", "{{", "__A", "%A",
+        ] {
+            let text = |size: usize| piece.repeat(size / piece.len());
+            assert_in_proportion(1 << 18, text, |text| {
+                let _ = variables().fill(text);
+                assert!(variables_in(text).count() <= text.len());
+            });
+        }
     }
 
     #[test]

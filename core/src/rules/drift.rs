@@ -84,7 +84,7 @@ pub fn check_scaled(
 }
 
 fn report_removal(pool: &NodePool<'_>, removal: Removal, findings: &mut Findings<'_>) {
-    if !removal.is_of_lower_limit {
+    if !removal.is_of_limit {
         let error_type = shown(&removal.field, pool);
         findings
             .report(&DRIFT, removal.field, error_type, removal.title)

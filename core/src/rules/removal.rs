@@ -21,9 +21,9 @@ pub struct Removal {
     pub field: FieldPath,
     /// Who deletes them, and what holds that up: a clause.
     pub how: String,
-    /// Whether the limit is lower than before: then another finding warns of it.
+    /// A node limit deletes them: another finding warns of that.
     #[serde(skip)]
-    pub(crate) is_of_lower_limit: bool,
+    pub(crate) is_of_limit: bool,
 }
 
 impl Removal {
@@ -54,7 +54,7 @@ impl Removal {
             how: "Karpenter drains them immediately, past every budget. PodDisruptionBudgets and do-not-disrupt hold up the \
                   drain"
                 .to_owned(),
-            is_of_lower_limit: false,
+            is_of_limit: false,
         })
     }
 
@@ -69,7 +69,7 @@ impl Removal {
         let terminates = |limit: &NodeLimit| limit.over_limit == OverLimit::Terminate;
         let limit = limits.node_limit(pool, policy).filter(terminates)?;
         let before = NodeLimit::of(old, policy.over_limit);
-        let is_of_lower_limit = before.is_none_or(|before| limit.nodes < before.nodes);
+        let is_lower = before.is_none_or(|before| limit.nodes < before.nodes);
         let terminated_before = before.filter(terminates);
         if terminated_before.is_some_and(|before| limit.nodes >= before.nodes) {
             return None;
@@ -82,7 +82,7 @@ impl Removal {
         if deleted == Some(0) {
             return None;
         }
-        let field = if !is_of_lower_limit {
+        let field = if !is_lower {
             poolgate_annotations::path(OVER_LIMIT_ANNOTATION)
         } else if limits.annotated.is_some() {
             poolgate_annotations::path(NODE_LIMIT_ANNOTATION)
@@ -97,7 +97,7 @@ impl Removal {
             at_most: deleted,
             field,
             how: "a running reconciler deletes them, past every budget (over-limit: Terminate)".to_owned(),
-            is_of_lower_limit,
+            is_of_limit: true,
         })
     }
 }

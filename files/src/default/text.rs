@@ -66,7 +66,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
             let (path, object) = (found.path, found.value);
             done.pools += 1;
             let start = document.span_of(&path).unwrap_or(document.span()).start();
-            if let Some(reason) = reason_to_leave(whole, document.value(), object) {
+            if let Some(reason) = reason_to_leave(whole, &document, object) {
                 done.left.push(at(start, &format!("not changed: {reason}")));
                 continue;
             }
@@ -98,7 +98,7 @@ fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed
 }
 
 /// Why an object is left as it is; `None` for a whole NodePool.
-fn reason_to_leave(whole: Whole, document: &Json<'_>, object: &Json<'_>) -> Option<String> {
+fn reason_to_leave(whole: Whole, document: &Document<'_>, object: &Json<'_>) -> Option<String> {
     if let Some(reason) = LeftAlone::by_additions(document, object) {
         return Some(reason.to_string());
     }

@@ -180,8 +180,8 @@ impl Side {
                 if version.is_some() {
                     let left = match LeftAlone::is_template(&document) {
                         true => Some(LeftAlone::Template),
-                        false if is_for_cluster => LeftAlone::by_additions(document.value(), object.value),
-                        false => LeftAlone::by_edits(document.value(), object.value),
+                        false if is_for_cluster => LeftAlone::by_additions(&document, object.value),
+                        false => LeftAlone::by_edits(&document, object.value),
                     };
                     let left = left.map(|why| why.to_string()).unwrap_or_default();
                     ensure!(

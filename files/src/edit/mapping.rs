@@ -12,7 +12,7 @@ pub fn node_at<'d, 't>(document: &'d Document<'t>, path: &FieldPath) -> Option<N
     let mut segments = path.segments().iter();
     segments.try_fold(document.root()?, |node, segment| match segment {
         Segment::Key(key) => node.get(key),
-        Segment::Index(index) => node.items().nth(*index),
+        Segment::Index(index) => node.item(*index),
     })
 }
 

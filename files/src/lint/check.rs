@@ -187,7 +187,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             }
             return;
         }
-        if LeftAlone::is_encrypted(document.value()) {
+        if LeftAlone::is_encrypted(document) {
             self.tally.add(Count::Encrypted, 1);
             return;
         }
@@ -249,6 +249,10 @@ impl<'a, 't> FileCheck<'a, 't> {
         if note.rule == text_rules::RELEASE && self.findings.iter().any(is_reported) {
             return;
         }
+        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
+        if !self.has_room(severity) {
+            return;
+        }
         let (span, field) = match note.place {
             Place::Field(field) => {
                 let span = edit::span_at(document, &field, &ErrorType::Required);
@@ -257,8 +261,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             Place::Comment(span) => (span, None),
         };
         let place = self.located(span);
-        let severity = text_rules::find(note.rule).map_or(Severity::Error, |rule| rule.severity);
-        self.keep(severity, || Finding {
+        self.findings.push(Finding {
             // No API server stores an object with such a field.
             is_rejected: field.is_some() && severity == Severity::Error,
             object: object.cloned(),
@@ -399,7 +402,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         }
         if self.manifest.whole == Whole::Part {
             self.leave(first, "a kustomization names the file as a patch");
-        } else if let Some(reason) = LeftAlone::by_edits(document.value(), checked.value) {
+        } else if let Some(reason) = LeftAlone::by_edits(document, checked.value) {
             self.leave(first, &reason.to_string());
         }
     }
@@ -415,11 +418,13 @@ impl<'a, 't> FileCheck<'a, 't> {
             else {
                 continue;
             };
-            let finding = Finding {
-                elsewhere: across.others.clone(),
-                ..self.finding(document, checked, &diagnostic)
-            };
-            self.keep(diagnostic.severity, || finding);
+            if self.has_room(diagnostic.severity) {
+                let finding = Finding {
+                    elsewhere: across.others.clone(),
+                    ..self.finding(document, checked, &diagnostic)
+                };
+                self.findings.push(finding);
+            }
         }
     }
 
@@ -483,11 +488,18 @@ impl<'a, 't> FileCheck<'a, 't> {
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {
-        if self.findings.len() < MAX_KEPT {
+        if self.has_room(severity) {
             self.findings.push(finding());
-        } else {
+        }
+    }
+
+    /// Whether another finding is kept. If not, it is counted: to locate it would be for nothing.
+    fn has_room(&mut self, severity: Severity) -> bool {
+        let has_room = self.findings.len() < MAX_KEPT;
+        if !has_room {
             self.omit(severity, 1);
         }
+        has_room
     }
 
     fn omit(&mut self, severity: Severity, count: usize) {

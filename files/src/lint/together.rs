@@ -157,7 +157,7 @@ impl Objects {
         let documents = manifest::parse_with(&text, &Limits::default(), &settings.variables);
         for (number, document) in documents.enumerate() {
             let is_left = document.unreadable().is_some()
-                || LeftAlone::is_encrypted(document.value())
+                || LeftAlone::is_encrypted(&document)
                 || LeftAlone::is_template(&document);
             if is_left {
                 objects.is_missing_some = true;

@@ -59,7 +59,7 @@ pub fn find(text: &str) -> Input {
                 continue;
             };
             let disruption = object.value.get("spec").and_then(|spec| spec.get("disruption"));
-            match LeftAlone::by_additions(document.value(), disruption.unwrap_or(&Json::Null)) {
+            match LeftAlone::by_additions(&document, disruption.unwrap_or(&Json::Null)) {
                 Some(reason) => input.left.push((line, reason)),
                 None => input.pools.push(Found {
                     line,

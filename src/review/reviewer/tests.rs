@@ -452,15 +452,15 @@ fn a_scale_request_is_denied_only_if_the_policy_denies_it() {
 }
 
 #[test]
-fn a_scale_request_towards_the_limit_is_admitted_with_a_warning_until_it_is_reached() {
+fn a_scale_request_towards_the_limit_is_warned_of_it_and_of_the_nodes_that_it_deletes() {
     let outcome = |from, to| {
         let (allowed, warned) = scaled(Policy::default(), from, to);
         (allowed, warned.len())
     };
     assert_eq!(outcome(9, 9), (true, 1));
-    assert_eq!(outcome(9, 8), (true, 1));
-    assert_eq!(outcome(9, 5), (true, 1), "at the limit");
-    assert_eq!(outcome(9, 4), (true, 0));
+    assert_eq!(outcome(9, 8), (true, 2));
+    assert_eq!(outcome(9, 5), (true, 2), "at the limit");
+    assert_eq!(outcome(9, 4), (true, 1), "four nodes are deleted");
     assert_eq!(outcome(9, 10), (false, 0));
 }
 

@@ -115,7 +115,10 @@ fn a_static_pool_is_scaled_up_to_its_limit_and_not_beyond() {
     assert!(warned.stderr.contains("Warning: "), "{warned:?}");
     warned.success();
     let passed = scale("4", &[]);
-    assert!(!passed.stderr.contains("replicas equal limits.nodes"), "{passed:?}");
+    assert!(
+        !passed.stderr.contains("replicas equal limits.nodes"),
+        "{passed:?}"
+    );
     passed.success();
 
     apply(fixed("9"));

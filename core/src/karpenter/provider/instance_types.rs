@@ -29,7 +29,7 @@ pub struct InstanceType {
 }
 
 /// What a machine has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Machine {
     /// Its virtual CPUs.
     pub cpus: NonZeroU16,

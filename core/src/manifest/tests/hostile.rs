@@ -4,17 +4,12 @@
 //! grows faster than the text. Time that a thread waits on a busy machine does not count.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::time::Duration;
 
 use super::super::{Limits, ProblemKind, parse};
-
-/// How much CPU time this thread has used. Only known on Linux.
-fn computed() -> Option<Duration> {
-    let schedule = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanos = schedule.split_whitespace().next()?.parse().ok()?;
-    Some(Duration::from_nanos(nanos))
-}
+use crate::cost::{assert_in_proportion, computed};
+use crate::diagnostic::FieldPath;
+use crate::json::Json;
 
 /// The kinds of the problems of a text, read within the time limit.
 fn kinds(text: &str) -> Vec<ProblemKind> {
@@ -154,4 +149,36 @@ fn a_hundred_thousand_mistakes_cost_no_more_than_a_few() {
     let base = keys(20_000, "  ", 1);
     let replaced = format!("a: &a\n{base}b:\n{}  <<: *a\n", keys(20_000, "  ", 2));
     assert_eq!(kinds(&replaced).len(), 100);
+}
+
+#[test]
+fn every_line_of_a_template_is_reported_without_another_walk_of_the_text() {
+    for line in ["{{ a }}: 1\n", "{{ a }}: [\n---\n", "? {a: b}\n: 1\n"] {
+        assert_in_proportion(
+            1 << 14,
+            |lines| line.repeat(lines),
+            |text| {
+                assert!(parse(text, &Limits::default()).count() > 0);
+            },
+        );
+    }
+}
+
+#[test]
+fn items_are_located_without_a_count_from_the_first() {
+    let list = |size: usize| format!("items: [{}]", "{},".repeat(size));
+    assert_in_proportion(1 << 14, list, |text| {
+        let document = parse(text, &Limits::default()).next().expect("a document");
+        let items = document.value().get("items").and_then(Json::as_array);
+        let root = document
+            .root()
+            .and_then(|root| root.get("items"))
+            .expect("a list");
+        for index in 0..items.expect("a list").len() {
+            let path = FieldPath::of(&["items"]).index(index);
+            let span = document.span_of(&path).expect("an item");
+            assert_eq!(span.slice(text), "{}");
+            assert_eq!(root.item(index).map(|item| item.span()), Some(span));
+        }
+    });
 }

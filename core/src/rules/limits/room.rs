@@ -3,7 +3,8 @@
 //! Karpenter launches nothing for a pool whose nodes have more than a limit allows (`Limits.ExceededBy`), and no machine with
 //! more than the limit leaves (`filterByRemainingResources`). For a replacement it counts without the node that goes.
 
-use std::collections::BTreeMap;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Limit, Limits, NODES, path};
 use crate::diagnostic::{ErrorType, counted};
@@ -18,9 +19,6 @@ use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
-
-/// The most comparisons of the values of two lists, so that a review takes a bounded time.
-const MOST_COMPARED: usize = 100_000;
 
 /// A resource, and where the amount that a machine has of it is known from.
 struct Size {
@@ -79,6 +77,7 @@ impl Size {
 }
 
 /// The size of the smallest machine that a requirement allows.
+#[derive(Clone, Copy)]
 struct Smallest {
     amount: i64,
     /// The index of the requirement.
@@ -93,7 +92,8 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
         (!limit.is_zero() && !limit.is_negative()).then_some(*limit)
     };
     let declared = findings.context.policy.cluster.provider;
-    for (size, smallest) in too_large(&pool.template, declared, limit_of) {
+    let machines = LazyCell::new(|| Machines::of(&pool.template, declared));
+    for (size, smallest) in too_large(&machines, limit_of) {
         if let Some(limit) = limits.get(size.resource) {
             report(size, limit, &smallest, findings);
         }
@@ -102,33 +102,35 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
 
 /// The resources in which even the smallest machine that the requirements allow exceeds the room.
 fn too_large(
-    template: &Template<'_>,
-    declared: Option<&'static Provider>,
+    machines: &LazyCell<Machines, impl FnOnce() -> Machines>,
     room: impl Fn(&Size) -> Option<Quantity>,
 ) -> Vec<(&'static Size, Smallest)> {
-    let rooms: Vec<(&Size, Quantity)> = SIZES
-        .iter()
-        .filter_map(|size| Some((size, room(size)?)))
+    let rooms: Vec<(usize, &Size, Quantity)> = (0..)
+        .zip(&SIZES)
+        .filter_map(|(number, size)| Some((number, size, room(size)?)))
         .collect();
     if rooms.is_empty() {
         return Vec::new();
     }
-    let has_room = |machine: Machine| {
-        rooms
-            .iter()
-            .all(|(size, room)| size.fits((size.amount)(machine), room))
+    let has_room = |machine: &Machine| {
+        let mut rooms = rooms.iter();
+        rooms.all(|(_, size, room)| size.fits((size.amount)(*machine), room))
     };
-    let listed = Listed::of(template, declared).and_then(|listed| listed.smallest(has_room));
+    let listed = machines.listed.as_ref();
+    let listed = listed.filter(|listed| !listed.kinds.iter().any(has_room));
     let mut found = Vec::new();
-    for (size, room) in &rooms {
+    for (number, size, room) in &rooms {
         let is_too_large = |smallest: &Smallest| !size.fits(smallest.amount, room);
-        let by_list = listed.map(|(machine, index)| Smallest {
-            amount: (size.amount)(machine),
-            index,
+        let by_list = listed.and_then(|listed| {
+            Some(Smallest {
+                amount: (size.amount)(listed.least?),
+                index: listed.index,
+            })
         });
-        let by_label = by_label(template, size).filter(is_too_large);
+        let by_label = machines.by_label.get(*number).copied().flatten();
         found.extend(
             by_label
+                .filter(is_too_large)
                 .or(by_list.filter(is_too_large))
                 .map(|smallest| (*size, smallest)),
         );
@@ -140,6 +142,7 @@ fn too_large(
 /// one: a clause each. A pool may be at its limit by design.
 pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
     let limits = pool.limits.present().into_iter().flatten();
+    let machines = LazyCell::new(|| Machines::of(&pool.template, None));
     let clauses = limits.filter_map(|(resource, limit)| {
         let used = stored.used(resource).filter(|_| resource != NODES)?;
         let (most, now) = (NodePool::limit_value(limit)?, NodePool::limit_value(used)?);
@@ -156,7 +159,7 @@ pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
         // A limit of 0 switches the pool off.
         let left = Some(most.minus(&now)).filter(|_| !most.is_zero())?;
         let room = |size: &Size| (size.resource == resource).then_some(left);
-        let smallest = too_large(&pool.template, None, room).pop();
+        let smallest = too_large(&machines, room).pop();
         let why = match &smallest {
             Some((size, smallest)) => format!(
                 " (the smallest machine has {} {})",
@@ -201,18 +204,28 @@ pub fn without_room(
         .node_class_group()
         .map_or(declared, Provider::of_group);
     let known = known.and_then(|provider| provider.instance_types);
+    let machines = LazyCell::new(|| Machines::of(&pool.template, declared));
+    let left: Vec<(&str, Quantity)> = SIZES
+        .iter()
+        .filter_map(|size| {
+            let limit = limits.get(size.resource)?.quantity()?;
+            let used = NodePool::limit_value(old.used(size.resource)?)?;
+            Some((size.resource, limit.minus(&used)))
+        })
+        .collect();
     let mut without: Vec<(&Size, Smallest)> = Vec::new();
     let mut count = 0;
     for claim in claims {
         let room = |size: &Size| {
-            let left = limits.get(size.resource)?.quantity()?;
-            let left = left.minus(&NodePool::limit_value(old.used(size.resource)?)?);
+            let (_, left) = left.iter().find(|(resource, _)| *resource == size.resource)?;
             let freed = size.of_node(&claim.labels, known)?.checked_mul(size.unit)?;
             Some(left.plus(&Quantity::from(freed)))
         };
-        let found = too_large(&pool.template, declared, room);
+        let found = too_large(&machines, room);
         count += usize::from(!found.is_empty());
-        without.extend(found);
+        if without.is_empty() {
+            without = found;
+        }
     }
     let (size, smallest) = without.first()?;
     Some(format!(
@@ -287,42 +300,65 @@ impl<'t> Listed<'t> {
         Some(listed)
     }
 
-    /// The least that any of them has of each resource, and the index of the requirement that lists them; `None` if one has
-    /// room, or may have, because its size is not known.
-    fn smallest(&self, has_room: impl Fn(Machine) -> bool) -> Option<(Machine, usize)> {
+    /// The machines that the lists allow; `None` if there is no list, or if the size of one is not known.
+    fn machines(&self) -> Option<ListedMachines> {
         let first = self.names.or(self.families).or(self.sizes)?;
-        let others = [self.families, self.sizes].into_iter().flatten();
-        let compared: usize = others.map(|list| values(list).count()).sum();
-        if values(first).count().saturating_mul(compared) > MOST_COMPARED {
-            return None;
-        }
-        let mut least: Option<Machine> = None;
-        let mut compare = |machine: Option<Machine>| {
-            let machine = machine.filter(|machine| !has_room(*machine))?;
-            least = Some(least.map_or(machine, |least| least.least(machine)));
-            Some(())
-        };
+        let [families, sizes] = [self.families, self.sizes].map(|list| list.map(words));
+        let allows =
+            |list: &Option<BTreeSet<&str>>, word: &str| list.as_ref().is_none_or(|list| list.contains(word));
+        let mut kinds = BTreeSet::new();
         for value in values(first) {
             let value = value?;
             if self.names.is_some() {
                 let (family, of) = value.split_once('.')?;
-                if allows(self.families, family) && allows(self.sizes, of) {
-                    compare(self.known.machine(value))?;
+                if allows(&families, family) && allows(&sizes, of) {
+                    kinds.insert(self.known.machine(value)?);
                 }
             } else if self.families.is_some() {
                 let mut types = self.known.of_family(value).peekable();
                 types.peek()?;
                 for one in types {
                     let of = one.name.get(value.len() + 1..)?;
-                    if allows(self.sizes, of) {
-                        compare(one.machine)?;
+                    if allows(&sizes, of) {
+                        kinds.insert(one.machine?);
                     }
                 }
             } else {
-                compare(self.known.smallest_of_size(value))?;
+                kinds.insert(self.known.smallest_of_size(value)?);
             }
         }
-        Some((least?, first.index))
+        Some(ListedMachines {
+            least: kinds.iter().copied().reduce(Machine::least),
+            kinds,
+            index: first.index,
+        })
+    }
+}
+
+/// The machines that the lists of a template allow.
+struct ListedMachines {
+    /// Each size once.
+    kinds: BTreeSet<Machine>,
+    /// The least that any of them has of each resource; `None` if none is allowed.
+    least: Option<Machine>,
+    /// The index of the requirement that lists them.
+    index: usize,
+}
+
+/// The smallest machines that a template allows, worked out once for all limits and NodeClaims.
+struct Machines {
+    /// By the labels for each of [`SIZES`].
+    by_label: [Option<Smallest>; SIZES.len()],
+    listed: Option<ListedMachines>,
+}
+
+impl Machines {
+    /// Those of a template. `declared` is the provider by the policy.
+    fn of(template: &Template<'_>, declared: Option<&'static Provider>) -> Self {
+        Self {
+            by_label: SIZES.each_ref().map(|size| by_label(template, size)),
+            listed: Listed::of(template, declared).and_then(|listed| listed.machines()),
+        }
     }
 }
 
@@ -332,17 +368,20 @@ fn values<'t>(list: &Requirement<'t>) -> impl Iterator<Item = Option<&'t str>> {
     values.iter().map(Json::as_str)
 }
 
-/// Whether a list has a word, if there is a list.
-fn allows(list: Option<&Requirement<'_>>, word: &str) -> bool {
-    list.is_none_or(|list| values(list).any(|value| value == Some(word)))
+/// The strings of a list.
+fn words<'t>(list: &Requirement<'t>) -> BTreeSet<&'t str> {
+    values(list).flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
+    use super::{DriftClaim, Limits, counted, without_room};
+    use crate::cost::assert_in_proportion;
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, NodePool};
+    use crate::policy::Policy;
     use crate::rules::requirements::testing::{requirements_of, warnings};
 
     #[test]
@@ -407,7 +446,38 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_are_too_long_to_compare_are_not_judged() {
+    fn the_room_of_many_nodes_costs_no_more_than_nodes_and_requirements_together() {
+        let pool = |size: usize| {
+            let key = "karpenter.k8s.aws/instance-cpu";
+            let small =
+                |number: usize| json!({"key": key, "operator": "NotIn", "values": [number.to_string()]});
+            let mut requirements = vec![json!({"key": key, "operator": "Gt", "values": ["1000000"]})];
+            requirements.extend((0..size).map(small));
+            let mut pool = requirements_of("karpenter.k8s.aws", &requirements.into());
+            pool["spec"]["limits"] = json!({"cpu": "8"});
+            pool["status"] = json!({"resources": {"cpu": "8"}});
+            pool
+        };
+        assert_in_proportion(1 << 13, pool, |pool| {
+            let pool = Json::from(pool);
+            let pool = NodePool::view(ApiVersion::V1, &pool);
+            let limits = Limits::parse(&pool, None, &Policy::default());
+            let claims = pool.template.requirements().iter().map(|requirement| {
+                let cpus = "karpenter.k8s.aws/instance-cpu".to_owned();
+                DriftClaim {
+                    labels: [(cpus, requirement.index.to_string())].into(),
+                    ..DriftClaim::default()
+                }
+            });
+            let claims: Vec<DriftClaim> = claims.collect();
+            let claims: Vec<&DriftClaim> = claims.iter().collect();
+            let said = without_room(&pool, &limits, &pool, &claims, None).expect("a remark");
+            assert!(said.contains(&counted(claims.len(), "node")), "{said}");
+        });
+    }
+
+    #[test]
+    fn lists_of_any_length_are_judged() {
         let too_small = |count: usize| {
             let repeated = |value: &str| -> Value { vec![value; count].into() };
             let mut pool = requirements_of(
@@ -424,8 +494,8 @@ mod tests {
                 .iter()
                 .any(|line| line.contains("[limit-too-small]"))
         };
-        assert!(too_small(1));
-        assert!(too_small(300));
-        assert!(!too_small(50_000));
+        for count in [1, 300, 50_000] {
+            assert!(too_small(count), "{count}");
+        }
     }
 }

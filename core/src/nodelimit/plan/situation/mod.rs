@@ -42,6 +42,8 @@ pub struct Situation<'p> {
     ledger_since: Moment,
     /// When `lenient` is computed again, if nothing changes before.
     pub(crate) lenient_until: Option<Moment>,
+    /// When the newest claim was created.
+    newest: Option<Timestamp>,
     /// The claims, the oldest first.
     pub claims: Vec<&'p ClaimState<'p>>,
     /// The UIDs of the claims for which [`is_denied`](Self::is_denied) is true, and whether this pool was denied a claim
@@ -78,6 +80,7 @@ impl<'p> Situation<'p> {
             ledger_since: memory.see_ledger(state.ledger.identity.as_ref(), now.clock),
             lenient_until: None,
             counts,
+            newest: claims.iter().map(|claim| claim.created).max(),
             claims,
             denied: BTreeMap::new(),
         };
@@ -127,7 +130,7 @@ impl<'p> Situation<'p> {
     /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement. False while that
     /// condition is missing: Karpenter writes it between the taint and the replacement.
     pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
-        let is_newer = |since| self.claims.iter().any(|other| other.created >= since);
+        let is_newer = |since| self.newest.is_some_and(|newest| newest >= since);
         claim.disrupted_since().is_some_and(is_newer)
     }
 

@@ -11,6 +11,7 @@ use super::any::any_world;
 use super::world::*;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
+use crate::cost::assert_in_proportion;
 
 fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
     numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
@@ -301,4 +302,21 @@ fn an_outdated_node_waits_or_is_blocked_or_on_its_way_out() {
         world.claims.push(machine.clone());
         assert_eq!(rollout(&world), expected, "{machine:?}");
     }
+}
+
+#[test]
+fn a_plan_costs_no_more_than_its_claims_however_many_replacements_are_denied() {
+    let world = |size: usize| {
+        let mut world = World::new(u32::try_from(size).unwrap());
+        world.pool.leaves_limit_to_poolgate = true;
+        for number in 0..size {
+            let machine = Machine::new(number).with_pod("4");
+            world.claims.push(machine.disrupted(noon()).tainted());
+        }
+        world.denied(noon());
+        world
+    };
+    assert_in_proportion(1 << 13, world, |world| {
+        assert_eq!(world.plan().numbers.nodes as usize, world.claims.len());
+    });
 }
