@@ -150,7 +150,8 @@ fn a_moment_may_be_written_by_the_clock_of_the_zone() {
     assert_eq!(at(&["--at=2026-07-06T11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06 11:00", "--tz=Europe/Berlin"]), berlin);
     assert_eq!(at(&["--at=2026-07-06T09:00:00Z", "--tz=Europe/Berlin"]), berlin);
-    assert_eq!(at(&["--at=2026-07-06T09:00"]), "at Mon 2026-07-06 09:00 UTC");
+    let named = ["--at=2026-07-06T09:00", "--karpenter-version=1.15.0"];
+    assert_eq!(at(&named), "at Mon 2026-07-06 09:00 UTC");
 }
 
 #[test]
