@@ -34,12 +34,13 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
 
 fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<'_>) {
     let release = findings.context.release;
+    let is_static = release.has(KarpenterVersion::STATIC_CAPACITY) && !pool.replicas.is_absent();
     let (title, consequence) = if !release.has(KarpenterVersion::V1_STORED) {
         (
             format!("Karpenter {release} does not count nodes"),
             "the limit has no effect",
         )
-    } else if !release.has(KarpenterVersion::NODE_LIMIT) && pool.replicas.is_absent() {
+    } else if !release.has(KarpenterVersion::NODE_LIMIT) && !is_static {
         (
             format!("Karpenter {release} checks the limit only after it creates nodes"),
             "the pool can exceed the limit",
