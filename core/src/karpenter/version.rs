@@ -68,6 +68,8 @@ impl KarpenterVersion {
     pub const ANCHORED_DURATIONS: Self = Self::new(1, 4, 0);
     /// Capacity types in a requirement are compared with the known ones.
     pub(crate) const CAPACITY_TYPES_CHECKED: Self = Self::new(1, 5, 0);
+    /// Its scheduler counts only the values that the pod allows, and lowers `minValues` to them under `BestEffort`.
+    pub(crate) const MIN_VALUES_OF_PODS: Self = Self::new(1, 14, 3);
     /// Its setting `MIN_VALUES_POLICY`: whether it lowers `minValues` to the number of values that are left.
     pub(crate) const MIN_VALUES_POLICY: Self = Self::new(1, 6, 0);
     /// `spec.replicas`, the scale subresource and `status.nodes`.

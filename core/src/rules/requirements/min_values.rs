@@ -144,6 +144,10 @@ const BINDING: [(&str, &str); 5] = [
 
 /// Warns of a number on each label of which a pod often allows only one value, unless it is reported already.
 pub fn check_binding(demands: &[Demand<'_>], findings: &mut Findings<'_>) {
+    let (cluster, release) = (&findings.context.policy.cluster, findings.context.release);
+    if release.has(KarpenterVersion::MIN_VALUES_OF_PODS) && cluster.keeps_min_values(release) == Some(false) {
+        return;
+    }
     for (key, what) in BINDING {
         let of_key = demands.iter().filter(|demand| demand.key == key);
         let largest = of_key.max_by_key(|demand| demand.min_values);
