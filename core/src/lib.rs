@@ -6,8 +6,6 @@
 
 pub mod api;
 pub mod budget;
-#[cfg(test)]
-mod cost;
 pub mod defaults;
 pub mod diagnostic;
 pub mod drift;
@@ -20,6 +18,8 @@ pub mod policy;
 pub mod policy_file;
 pub mod review;
 pub mod rollout;
+#[cfg(test)]
+mod test_cost;
 #[macro_use]
 pub mod rules;
 pub mod scale;

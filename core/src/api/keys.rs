@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::FieldPath;
 use crate::value::words;
 
 /// `apiVersion` of poolgate's own files.
@@ -112,6 +113,11 @@ pub enum AtLimit {
 }
 
 words!(AtLimit { Block = "Block", Repair = "Repair", Replace = "Replace" });
+
+/// The path of an annotation of an object.
+pub(crate) fn annotation_path(key: &'static str) -> FieldPath {
+    FieldPath::of(&["metadata", "annotations", key])
+}
 
 #[cfg(test)]
 mod tests {

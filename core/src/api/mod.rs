@@ -9,5 +9,5 @@ pub use keys::{
     HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, LEDGER_LABEL, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
     NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
 };
-pub(crate) use keys::{KEY_PREFIX, OF_NODES, OF_POOLS};
+pub(crate) use keys::{KEY_PREFIX, OF_NODES, OF_POOLS, annotation_path};
 pub use node_limit::{ClaimCounts, MAX_SURGE, NodeLimit, lacks_mode, unwritten_modes};

@@ -95,9 +95,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cost::assert_in_proportion;
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, NodePool};
+    use crate::test_cost::assert_in_proportion;
 
     #[test]
     fn azure_reads_an_empty_zone_as_zero_by_each_of_its_names_and_others_do_not() {

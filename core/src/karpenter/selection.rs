@@ -284,7 +284,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::cost::assert_in_proportion;
+    use crate::test_cost::assert_in_proportion;
 
     const UNIVERSE: &[&str] = &["0", "1", "2", "3", "4", "007", "a", "b", "9223372036854775807"];
 

@@ -80,7 +80,7 @@ pub fn any_text(value: &Json<'_>, fits: &impl Fn(&str) -> bool) -> bool {
 mod tests {
     use super::super::{Limits, parse};
     use super::*;
-    use crate::cost::assert_in_proportion;
+    use crate::test_cost::assert_in_proportion;
 
     fn document(text: &str) -> Document<'_> {
         parse(text, &Limits::default()).next().expect("a document")

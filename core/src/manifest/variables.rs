@@ -295,7 +295,7 @@ mod tests {
 
     use super::super::{Document, Limits, parse_with};
     use super::*;
-    use crate::cost::assert_in_proportion;
+    use crate::test_cost::assert_in_proportion;
 
     fn variables() -> Variables {
         let mut variables = Variables::default();

@@ -1,9 +1,8 @@
 //! What the deletion of a NodePool does to its nodes.
 
 use super::findings::Findings;
-use super::poolgate_annotations;
 use super::removal::every;
-use crate::api::ALLOW_DELETE_ANNOTATION;
+use crate::api::{ALLOW_DELETE_ANNOTATION, annotation_path};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
 use crate::karpenter::NodePool;
@@ -41,7 +40,7 @@ fn check_acknowledged(pool: &NodePool<'_>, name: &str, findings: &mut Findings<'
     findings
         .report(
             &DELETION_ACKNOWLEDGED,
-            poolgate_annotations::path(ALLOW_DELETE_ANNOTATION),
+            annotation_path(ALLOW_DELETE_ANNOTATION),
             error_type,
             "the policy requires an annotation to delete a pool with nodes",
         )

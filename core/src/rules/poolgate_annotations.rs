@@ -7,7 +7,7 @@ use super::lifetime::drains_without_end;
 use super::limits::{self, Limits, NODES};
 use crate::api::{
     AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
-    NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+    NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,
 };
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
 use crate::json::{Json, Object};
@@ -114,10 +114,6 @@ fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findi
         .consequence(NO_EFFECT)
         .suggest(help);
 }
-/// The path of an annotation of the pool.
-pub fn path(key: &'static str) -> FieldPath {
-    FieldPath::of(&["metadata", "annotations", key])
-}
 
 /// Whether the pool has an annotation, readable or not.
 fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
@@ -139,7 +135,7 @@ fn check_word(
         findings
             .unsupported(
                 &POOLGATE_ANNOTATION,
-                path(key),
+                annotation_path(key),
                 word,
                 words,
                 "the annotation has no such value",
@@ -162,7 +158,7 @@ fn check_number(
         findings
             .report(
                 &POOLGATE_ANNOTATION,
-                path(key),
+                annotation_path(key),
                 text,
                 "the annotation must be a whole number",
             )
@@ -200,7 +196,7 @@ fn check_overwritten(
             title,
         )
         .consequence("poolgate overwrites limits.nodes")
-        .related(path(NODE_LIMIT_ANNOTATION))
+        .related(annotation_path(NODE_LIMIT_ANNOTATION))
         .suggest("leave limits.nodes out");
 }
 
@@ -212,7 +208,7 @@ fn check_modes(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut F
         check_mode(text, || Disruption::path("nodeLimitMode"), findings);
     }
     if let Some(text) = annotation {
-        check_mode(text, || path(NODE_LIMIT_MODE_ANNOTATION), findings);
+        check_mode(text, || annotation_path(NODE_LIMIT_MODE_ANNOTATION), findings);
     }
     let mode = |text: Option<&str>| text.and_then(NodeLimitMode::parse);
     let is_the_newer = old.is_some_and(|old| {
@@ -230,7 +226,7 @@ fn check_modes(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut F
         findings
             .report(
                 &POOLGATE_ANNOTATION,
-                path(NODE_LIMIT_MODE_ANNOTATION),
+                annotation_path(NODE_LIMIT_MODE_ANNOTATION),
                 annotation.as_str(),
                 title,
             )
@@ -275,12 +271,12 @@ fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     findings
         .report(
             &POOLGATE_ANNOTATION_EFFECT,
-            path(AT_LIMIT_ANNOTATION),
+            annotation_path(AT_LIMIT_ANNOTATION),
             ErrorType::note(written),
             missing,
         )
         .consequence("no drifted node is replaced at the limit")
-        .related(path(NODE_LIMIT_ANNOTATION))
+        .related(annotation_path(NODE_LIMIT_ANNOTATION))
         .related(Template::path("terminationGracePeriod"))
         .suggest("add the missing setting, or write Repair");
 }
@@ -291,7 +287,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
         findings
             .report(
                 &POOLGATE_ANNOTATION,
-                path(SURGE_ANNOTATION),
+                annotation_path(SURGE_ANNOTATION),
                 number.to_string().as_str(),
                 format!("a surge must not exceed {MAX_SURGE}"),
             )
@@ -310,7 +306,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
     findings
         .report(
             &POOLGATE_ANNOTATION_EFFECT,
-            path(SURGE_ANNOTATION),
+            annotation_path(SURGE_ANNOTATION),
             ErrorType::note(written),
             why,
         )

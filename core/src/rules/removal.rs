@@ -3,8 +3,7 @@
 use serde::Serialize;
 
 use super::limits::{Limits, NODES, path};
-use super::poolgate_annotations;
-use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit};
+use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
 use crate::diagnostic::{FieldPath, counted};
 use crate::karpenter::NodePool;
 use crate::policy::Policy;
@@ -83,9 +82,9 @@ impl Removal {
             return None;
         }
         let field = if !is_lower {
-            poolgate_annotations::path(OVER_LIMIT_ANNOTATION)
+            annotation_path(OVER_LIMIT_ANNOTATION)
         } else if limits.annotated.is_some() {
-            poolgate_annotations::path(NODE_LIMIT_ANNOTATION)
+            annotation_path(NODE_LIMIT_ANNOTATION)
         } else {
             path(NODES)
         };

@@ -131,7 +131,10 @@ fn v1beta1_is_compared_as_karpenter_converts_it() {
               requirements:\n      - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n  disruption: \
               {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 0s}\n";
     let said = at_stake(&beta("24h"), v1, &[], Some(0));
-    assert_eq!(said, "NodePools: 1 unchanged; no node is replaced");
+    assert!(
+        said.starts_with("NodePools: 1 unchanged; no node is replaced"),
+        "{said}"
+    );
     let said = at_stake(&beta("48h"), v1, &["--nodes=30"], Some(30));
     assert!(said.contains("spec.template.spec.expireAfter changed"), "{said}");
     let said = at_stake(&beta("48h"), &beta("24h"), &["--nodes=30"], Some(30));

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::super::{Limits, ProblemKind, parse};
-use crate::cost::{assert_in_proportion, computed};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
+use crate::test_cost::{assert_in_proportion, computed};
 
 /// The kinds of the problems of a text, read within the time limit.
 fn kinds(text: &str) -> Vec<ProblemKind> {

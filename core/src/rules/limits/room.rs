@@ -378,11 +378,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{DriftClaim, Limits, counted, without_room};
-    use crate::cost::assert_in_proportion;
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, NodePool};
     use crate::policy::Policy;
     use crate::rules::requirements::testing::{requirements_of, warnings};
+    use crate::test_cost::assert_in_proportion;
 
     #[test]
     fn limits_that_are_used_up_say_what_still_comes_and_others_nothing() {

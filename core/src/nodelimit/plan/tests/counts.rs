@@ -11,7 +11,7 @@ use super::any::any_world;
 use super::world::*;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::cost::assert_in_proportion;
+use crate::test_cost::assert_in_proportion;
 
 fn allowed(numbers: &Numbers, reason: Reason) -> Option<u32> {
     numbers.allowed.iter().find(|(own, _)| *own == reason).unwrap().1
