@@ -118,7 +118,11 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
     for class in classes {
         let text = |pointer: &str| class.pointer(pointer).and_then(Value::as_str).expect("a text");
         let (group, _) = text("/apiVersion").split_once('/').expect("a group");
-        known.add(group, text("/kind"), [text("/metadata/name").to_owned()]);
+        let (kind, name) = (text("/kind"), text("/metadata/name"));
+        known.add(group, kind, [name.to_owned()]);
+        if class.pointer("/spec/capacityReservationSelectorTerms").is_some() {
+            known.add_reservations(group, kind, name);
+        }
     }
     let pools: Vec<Value> = pools.iter().map(around).collect();
     let values: Vec<Json<'_>> = pools.iter().map(Json::from).collect();

@@ -155,9 +155,8 @@ pub fn check_binding(demands: &[Demand<'_>], findings: &mut Findings<'_>) {
             continue;
         };
         let path = demand.at.field("minValues");
-        let is_reported = [&REQUIREMENT_MIN_VALUES, &REQUIREMENT_MIN_VALUES_UNMET]
-            .iter()
-            .any(|rule| findings.has(rule, &path));
+        let mut rules = [&REQUIREMENT_MIN_VALUES, &REQUIREMENT_MIN_VALUES_UNMET].into_iter();
+        let is_reported = rules.any(|rule| findings.has(rule, &path));
         if least < 2 || is_reported {
             continue;
         }
@@ -170,7 +169,7 @@ pub fn check_binding(demands: &[Demand<'_>], findings: &mut Findings<'_>) {
         };
         let title = format!("a pod that is bound to one {what} gets no node from this pool");
         findings
-            .report(&REQUIREMENT_MIN_VALUES, path, note, title)
+            .report(&REQUIREMENT_MIN_VALUES_UNMET, path, note, title)
             .severity(Severity::Warning)
             .consequence(format!(
                 "{binds} leaves one value, and a node must have a choice of {least}"
