@@ -51,7 +51,7 @@ fn quantities_are_accepted_by_us_if_both_crd_and_parser_accept_them() {
     assert!(accepted.len() > 1_000, "{}", accepted.len());
     assert!(beyond > 0, "no recorded quantity is beyond what is kept");
     // Sorted by one, sorted by the other: all pairs compare the same.
-    accepted.sort_by(|one, other| one.0.cmp(&other.0));
+    accepted.sort_by_key(|(value, _)| *value);
     assert!(accepted.is_sorted_by(|one, other| one.1 <= other.1 && (one.0 == other.0) == (one.1 == other.1)));
 }
 

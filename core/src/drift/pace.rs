@@ -190,8 +190,9 @@ impl Rate {
     fn of(allowance: Allowance, nodes: Option<u32>, room: Room) -> Self {
         let by_budget = match (allowance, nodes) {
             (Allowance::Unlimited, _) => None,
-            (Allowance::Blocked { budget }, _) => Some((0, Some(budget))),
-            (Allowance::Limited { nodes: 0, budget }, _) => Some((0, Some(budget))),
+            (Allowance::Blocked { budget } | Allowance::Limited { nodes: 0, budget }, _) => {
+                Some((0, Some(budget)))
+            }
             // How many a percentage allows depends on the number of nodes.
             (Allowance::Limited { .. }, None) => return Self::Unknown,
             (Allowance::Limited { nodes, budget }, Some(_)) => Some((nodes, Some(budget))),

@@ -200,7 +200,7 @@ impl<'t> Documents<'t> {
                 Event::StreamEnd => break,
                 Event::StreamStart | Event::DocumentStart(..) if end.is_none() => {}
                 Event::Comment(..) if comments.len() < self.limits.comments => {
-                    comments.push(self.comment(span))
+                    comments.push(self.comment(span));
                 }
                 Event::DocumentEnd => end = end.or(Some((span.end(), comments.len()))),
                 event if end.is_none() => composer.add(words.restored(event, &inside), span).ok()?,

@@ -21,7 +21,7 @@ record! {
         feature_gates: BTreeMap<FeatureGate, bool> = or_default "featureGates", MapOf(FEATURE_GATE, Switch),
             "Karpenter's feature gates: true if on, false if off.";
         min_values_policy: Option<MinValuesPolicy> = optional "minValuesPolicy", word(MinValuesPolicy::VALUES, MinValuesPolicy::parse),
-            "Karpenter's MIN_VALUES_POLICY: whether it keeps minValues where fewer values are left (Strict), or lowers the number (BestEffort).";
+            "How Karpenter is set where fewer values are left than minValues: Strict launches nothing, `BestEffort` lowers the number.";
         webhook: Option<WebhookUse> = optional "webhook", word(WebhookUse::VALUES, WebhookUse::parse),
             "Whether poolgate's webhook writes defaults in the cluster (defaults), or the cluster has no webhook (none). With none, only the CRD's defaults complete a NodePool.";
     }

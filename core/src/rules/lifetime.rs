@@ -213,7 +213,8 @@ fn written(length: Duration) -> String {
         (seconds % 60, 's'),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
-    parts.map(|(count, unit)| format!("{count}{unit}")).collect()
+    let parts: Vec<String> = parts.map(|(count, unit)| format!("{count}{unit}")).collect();
+    parts.concat()
 }
 
 fn check_hard_limit(

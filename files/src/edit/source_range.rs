@@ -49,9 +49,8 @@ fn is_about_key(document: &Document<'_>, path: &FieldPath, error_type: &ErrorTyp
     let Some(Segment::Key(key)) = path.segments().last() else {
         return false;
     };
-    let shown = match error_type {
-        ErrorType::Invalid { value } | ErrorType::Note { value: Some(value) } => value,
-        _ => return false,
+    let (ErrorType::Invalid { value: shown } | ErrorType::Note { value: Some(shown) }) = error_type else {
+        return false;
     };
     let value = path.find(document.value()).and_then(Json::as_str);
     *shown == quoted(key) && value != Some(key)

@@ -178,7 +178,7 @@ fn items_are_located_without_a_count_from_the_first() {
             let path = FieldPath::of(&["items"]).index(index);
             let span = document.span_of(&path).expect("an item");
             assert_eq!(span.slice(text), "{}");
-            assert_eq!(root.item(index).map(|item| item.span()), Some(span));
+            assert_eq!(root.item(index).map(NodeRef::span), Some(span));
         }
     });
 }

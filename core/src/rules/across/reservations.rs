@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_pool_of_reserved_capacity_alone_needs_a_class_with_reservations() {
         let reserved = pool("a", &["reserved"]);
-        assert_eq!(found(&[reserved.clone()], true), []);
+        assert_eq!(found(std::slice::from_ref(&reserved), true), []);
         let reported = found(&[reserved], false);
         assert!(
             matches!(reported.as_slice(), [(0, message)] if message.contains("selects no capacity reservations")),

@@ -74,14 +74,14 @@ pub fn check_lowered(
         return;
     };
     let is_stricter = NodeLimit::of(old, policy.over_limit).is_none_or(|before| {
-        limit.nodes < before.nodes || terminates(pool, &limit) && !terminates(old, &before)
+        limit.nodes < before.nodes || terminates(pool, limit) && !terminates(old, before)
     });
     let above = nodes.saturating_sub(limit.nodes as usize);
     if above == 0 || !is_stricter {
         return;
     }
     let title = format!("the pool's status reports {nodes} nodes, {above} above the limit");
-    let fate = if terminates(pool, &limit) {
+    let fate = if terminates(pool, limit) {
         format!(
             "a running reconciler terminates {} (over-limit: terminate)",
             counted(above, "node")
@@ -97,7 +97,7 @@ pub fn check_lowered(
 
 /// Whether nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
 /// reconciler ignores them.
-fn terminates(pool: &NodePool<'_>, limit: &NodeLimit) -> bool {
+fn terminates(pool: &NodePool<'_>, limit: NodeLimit) -> bool {
     limit.over_limit == OverLimit::Terminate && pool.replicas.is_absent()
 }
 
