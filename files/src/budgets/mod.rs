@@ -16,10 +16,10 @@ mod week;
 mod windows;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use crate::review_args::ReviewArgs;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::sources::nodepools::{self, Found};
-use crate::sources::{self, Excluded, Patches, Whole};
+use crate::sources::{self, Excluded, Input, Patches, Whole, Written};
 use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
@@ -129,7 +129,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
             pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
         }
-        None => inputs = sources::find(&args.paths, None, &Excluded::nothing()).files,
+        None => inputs = found(args)?,
     }
     let patches = Patches::among(&inputs);
     for input in &inputs {
@@ -142,8 +142,12 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         }
         match input.read() {
             Ok(text) => {
-                let found = nodepools::find(&text);
+                let found = nodepools::find(&text, &input.templates(&text));
                 others += found.others;
+                if !found.templates.is_empty() {
+                    code = UNREADABLE;
+                }
+                complaints.extend(found.templates.iter().map(|why| format!("error: {name}:{why}")));
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
                 for (line, reason) in &found.left {
                     complaints.push(format!("{name}:{line}: the budgets are unknown: {reason}"));
@@ -151,6 +155,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 let found = found.pools.into_iter();
                 pools.extend(found.map(|found| Pool::new(name, found, policy.as_ref())));
             }
+            Err(error) if error.is_unrelated() => {}
             Err(error) => {
                 complaints.push(format!("error: {name}: {error}"));
                 code = UNREADABLE;
@@ -188,7 +193,8 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     let output = written(args, &subjects, at, &clock)?;
     if let Some(path) = &args.svg {
-        draw(path, &args.paths, || svg::picture(&subjects, at, &clock))?;
+        fs::write(path, svg::picture(&subjects, at, &clock))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
     }
     for complaint in &complaints {
         terminal::remark(complaint);
@@ -205,17 +211,17 @@ fn fetched(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<Option<Live>>
     Ok(cluster.as_ref().map(Live::fetch).transpose()?)
 }
 
-/// Writes the picture, unless it would replace one of the files that are read.
-fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let file = sources::handle(path);
-    let is_overwritten = |input: &&PathBuf| file.is_some() && sources::handle(input) == file;
-    if let Some(input) = inputs.iter().find(is_overwritten) {
-        bail!(
-            "{} is an input, and the picture would overwrite it. Name another file",
-            input.display()
-        );
+/// The files to read. None of them, and no policy, is written.
+fn found(args: &BudgetsArgs) -> anyhow::Result<Vec<Input>> {
+    let mut inputs = sources::find(&args.paths, None, &Excluded::nothing()).files;
+    sources::spare_by_stdout(&inputs)?;
+    let mut picture = Written::default();
+    if let Some(path) = &args.svg {
+        picture.add(Some(path));
     }
-    fs::write(path, picture()).with_context(|| format!("{} cannot be written", path.display()))
+    args.review_args.spare_by(&picture)?;
+    picture.leave_out(&mut inputs)?;
+    Ok(inputs)
 }
 
 /// The output in the chosen format.
