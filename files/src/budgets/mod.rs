@@ -117,6 +117,11 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(caution) = karpenter.caution() {
         terminal::remark(&caution);
     }
+    let mut picture = Written::default();
+    if let Some(path) = &args.svg {
+        picture.add(Some(path));
+    }
+    args.review_args.spare_by(&picture)?;
     let mut live = fetched(args, connect)?;
     let mut code = 0;
     let mut complaints = Vec::new();
@@ -129,7 +134,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
             pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
         }
-        None => inputs = found(args)?,
+        None => inputs = found(args, &picture)?,
     }
     let patches = Patches::among(&inputs);
     for input in &inputs {
@@ -211,15 +216,10 @@ fn fetched(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<Option<Live>>
     Ok(cluster.as_ref().map(Live::fetch).transpose()?)
 }
 
-/// The files to read. None of them, and no policy, is written.
-fn found(args: &BudgetsArgs) -> anyhow::Result<Vec<Input>> {
+/// The files to read, without the picture. Fails if an output would replace one of them.
+fn found(args: &BudgetsArgs, picture: &Written) -> anyhow::Result<Vec<Input>> {
     let mut inputs = sources::find(&args.paths, None, &Excluded::nothing()).files;
     sources::spare_by_stdout(&inputs)?;
-    let mut picture = Written::default();
-    if let Some(path) = &args.svg {
-        picture.add(Some(path));
-    }
-    args.review_args.spare_by(&picture)?;
     picture.leave_out(&mut inputs)?;
     Ok(inputs)
 }
