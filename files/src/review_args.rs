@@ -12,6 +12,7 @@ use poolgate_core::karpenter::{KarpenterVersion, ReleaseSource, TargetKarpenter}
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
+use crate::sources::Written;
 
 /// The file with the policy of a folder and of everything below it.
 const NEARBY: &str = ".poolgate.yaml";
@@ -40,6 +41,12 @@ impl ReviewArgs {
     /// The policy of the file, or the built-in one if no file is given.
     pub fn policy(&self) -> Result<Policy, LoadError> {
         Ok(self.named_policy()?.unwrap_or_default())
+    }
+
+    /// Fails if the run would overwrite the policy.
+    pub(crate) fn spare_by(&self, written: &Written) -> anyhow::Result<()> {
+        let file = self.policy.as_deref();
+        file.map_or(Ok(()), |file| written.spare_file(file, &file.to_string_lossy()))
     }
 
     /// The policy of the file, if one is given.
@@ -164,6 +171,12 @@ impl Policies {
     /// All policies that were found in folders.
     pub(crate) fn found(&self) -> impl Iterator<Item = &FoundPolicy> {
         self.found.iter()
+    }
+
+    /// Fails if the run would overwrite the file of one of them.
+    pub(crate) fn spare_by(&self, written: &Written) -> anyhow::Result<()> {
+        let mut files = self.all().filter_map(|policy| policy.file.as_deref());
+        files.try_for_each(|file| written.spare_file(Path::new(file), file))
     }
 
     fn look_from(&mut self, folder: &Path) -> Result<(), LoadError> {

@@ -27,6 +27,7 @@ mod planned;
 mod policy;
 mod poolgate_lint;
 mod questions;
+mod reading;
 mod recipes;
 mod reference;
 mod serve;

@@ -123,7 +123,7 @@ mod tests {
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, KarpenterVersion, schema_defaults};
 
-    fn pool(reference: Value, disruption: Value) -> Value {
+    fn pool(reference: &Value, disruption: &Value) -> Value {
         json!({"apiVersion": "karpenter.sh/v1beta1", "spec": {
             "disruption": disruption,
             "template": {
@@ -141,8 +141,8 @@ mod tests {
     #[test]
     fn a_pool_of_v1beta1_has_the_template_that_karpenter_converts_it_to() {
         let old = pool(
-            json!({"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}),
-            json!({"consolidationPolicy": "WhenUnderutilized", "expireAfter": "24h"}),
+            &json!({"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}),
+            &json!({"consolidationPolicy": "WhenUnderutilized", "expireAfter": "24h"}),
         );
         let new = v1(&old, &json!({}));
         let class = json!({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"});
@@ -170,7 +170,7 @@ mod tests {
         let other = json!({"spec": {"template": {"spec": {"nodeClassRef": {
             "group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "other",
         }}}}});
-        let new = v1(&pool(json!({"name": "default"}), json!({})), &other);
+        let new = v1(&pool(&json!({"name": "default"}), &json!({})), &other);
         assert_eq!(
             new["spec"]["template"]["spec"]["nodeClassRef"],
             json!({"group": "karpenter.azure.com", "kind": "AKSNodeClass", "name": "default"})
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_policy_of_v1beta1_other_than_the_default_keeps_its_time() {
         let new = |disruption: Value| {
-            let mut new = v1(&pool(json!({"name": "a"}), disruption), &json!({}));
+            let mut new = v1(&pool(&json!({"name": "a"}), &disruption), &json!({}));
             new["spec"]["disruption"].take()
         };
         let empty = new(json!({"consolidationPolicy": "WhenEmpty", "consolidateAfter": "5m"}));

@@ -58,6 +58,7 @@ mod tests {
 
     use super::*;
     use crate::budgets::subject::Author;
+    use crate::sources::Templates;
     use crate::sources::nodepools::find;
 
     /// The note on a pool with a limit of 5 nodes, or what stands after its beginning.
@@ -73,7 +74,7 @@ mod tests {
             at_limit,
             ..Policy::default()
         });
-        let found = find(&object.to_string());
+        let found = find(&object.to_string(), &Templates::new());
         let found = found.pools.first().expect("a pool");
         let object = Json::from(&found.object);
         let mut subject = Subject::new(found, &object, Author::Pool, None, None).expect("budgets");

@@ -16,10 +16,10 @@ mod week;
 mod windows;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 use crate::review_args::ReviewArgs;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::sources::nodepools::{self, Found};
-use crate::sources::{self, Excluded, Patches, Whole};
+use crate::sources::{self, Excluded, Input, Patches, Whole, Written};
 use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
@@ -113,12 +113,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         budget::is_supported(at),
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
+    let mut picture = Written::default();
+    if let Some(path) = &args.svg {
+        picture.add(Some(path));
+    }
+    args.review_args.spare_by(&picture)?;
     let policy = args.review_args.named_policy()?;
-    let named = match &policy {
-        Some(policy) => args.review_args.karpenter_for(policy),
-        None => args.review_args.karpenter(),
-    };
-    let (mut live, karpenter) = fetched(args, connect, named)?;
+    let (mut live, karpenter) = fetched(args, connect, policy.as_ref())?;
     if let Some(caution) = karpenter.caution() {
         terminal::remark(&caution);
     }
@@ -133,7 +134,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
             pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
         }
-        None => inputs = sources::find(&args.paths, None, &Excluded::nothing()).files,
+        None => inputs = found(args, &picture)?,
     }
     let patches = Patches::among(&inputs);
     for input in &inputs {
@@ -146,8 +147,12 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         }
         match input.read() {
             Ok(text) => {
-                let found = nodepools::find(&text);
+                let found = nodepools::find(&text, &input.templates(&text));
                 others += found.others;
+                if !found.templates.is_empty() {
+                    code = UNREADABLE;
+                }
+                complaints.extend(found.templates.iter().map(|why| format!("error: {name}:{why}")));
                 complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
                 for (line, reason) in &found.left {
                     complaints.push(format!("{name}:{line}: the budgets are unknown: {reason}"));
@@ -155,6 +160,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 let found = found.pools.into_iter();
                 pools.extend(found.map(|found| Pool::new(name, found, policy.as_ref())));
             }
+            Err(error) if error.is_unrelated() => {}
             Err(error) => {
                 complaints.push(format!("error: {name}: {error}"));
                 code = UNREADABLE;
@@ -164,15 +170,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if pools.is_empty() && complaints.is_empty() {
         terminal::remark(&format!("no NodePool found among {others} objects"));
     }
-    let names: Vec<&str> = pools.iter().map(Pool::name).collect();
-    let unknown = args.pool.iter().filter(|name| !names.contains(&name.as_str()));
-    complaints.extend(unknown.map(|name| {
-        format!(
-            "there is no NodePool {}. Found: {}",
-            terminal::name(name),
-            listed(&names)
-        )
-    }));
+    complaints.extend(unknown(&args.pool, &pools));
     pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
     let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
     let mut subjects = Vec::new();
@@ -191,7 +189,8 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     let output = written(args, &subjects, at, &clock)?;
     if let Some(path) = &args.svg {
-        draw(path, &args.paths, || svg::picture(&subjects, at, &clock))?;
+        fs::write(path, svg::picture(&subjects, at, &clock))
+            .with_context(|| format!("{} cannot be written", path.display()))?;
     }
     for complaint in &complaints {
         terminal::remark(complaint);
@@ -205,8 +204,12 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 fn fetched(
     args: &BudgetsArgs,
     connect: Connect,
-    named: TargetKarpenter,
+    policy: Option<&Policy>,
 ) -> anyhow::Result<(Option<Live>, TargetKarpenter)> {
+    let named = match policy {
+        Some(policy) => args.review_args.karpenter_for(policy),
+        None => args.review_args.karpenter(),
+    };
     let _reading = Progress::of("reading");
     let Some(cluster) = args.stored.connect(connect)? else {
         return Ok((None, named));
@@ -214,17 +217,12 @@ fn fetched(
     Ok((Some(Live::fetch(&cluster)?), cluster.karpenter(&named)?))
 }
 
-/// Writes the picture, unless it would replace one of the files that are read.
-fn draw(path: &Path, inputs: &[PathBuf], picture: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let file = sources::handle(path);
-    let is_overwritten = |input: &&PathBuf| file.is_some() && sources::handle(input) == file;
-    if let Some(input) = inputs.iter().find(is_overwritten) {
-        bail!(
-            "{} is an input, and the picture would overwrite it. Name another file",
-            input.display()
-        );
-    }
-    fs::write(path, picture()).with_context(|| format!("{} cannot be written", path.display()))
+/// The files to read, without the picture. Fails if an output would replace one of them.
+fn found(args: &BudgetsArgs, picture: &Written) -> anyhow::Result<Vec<Input>> {
+    let mut inputs = sources::find(&args.paths, None, &Excluded::nothing()).files;
+    sources::spare_by_stdout(&inputs)?;
+    picture.leave_out(&mut inputs)?;
+    Ok(inputs)
 }
 
 /// The output in the chosen format.
@@ -285,6 +283,21 @@ fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
         *disruption = json!({});
     }
     disruption.as_object_mut()
+}
+
+/// A complaint about each pool that is asked for and was not found.
+fn unknown(wanted: &[String], pools: &[Pool<'_>]) -> Vec<String> {
+    let found: Vec<&str> = pools.iter().map(Pool::name).collect();
+    let unknown = wanted.iter().filter(|name| !found.contains(&name.as_str()));
+    unknown
+        .map(|name| {
+            format!(
+                "there is no NodePool {}. Found: {}",
+                terminal::name(name),
+                listed(&found)
+            )
+        })
+        .collect()
 }
 
 /// The names of the pools, for a message.

@@ -77,6 +77,7 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         bail!("--write cannot change standard input. Name the files");
     }
     let inputs = sources::find(&args.paths, None, &Excluded::nothing());
+    sources::spare_by_stdout(&inputs.files)?;
     let work = DefaultRun {
         args,
         policies: args.review_args.policies(sources::folders(&inputs.files))?,
@@ -126,14 +127,21 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
 impl DefaultRun<'_> {
     /// The output for one input. Completes every object that it can, even if another one is broken.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
-        let before = input.read()?;
+        let before = match input.read() {
+            // Only what is printed whole must be text.
+            Err(error) if error.is_unrelated() && (self.args.diff || self.args.write) => {
+                return Ok(String::new());
+            }
+            read => read?,
+        };
+        let templates = input.templates(&before);
         let found = self.policies.for_folder(input.folder());
         let defaults = Defaults {
             policy: &found.policy,
             karpenter: found.karpenter(&self.karpenter),
             with_mode: self.args.node_limit_mode,
         };
-        let completed = text::complete(&before, self.patches.whole(input), &defaults);
+        let completed = text::complete(&before, &templates, self.patches.whole(input), &defaults);
         tally.pools += completed.pools;
         for left in &completed.left {
             terminal::remark(&format!("{}:{left}", input.name));

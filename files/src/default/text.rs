@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::Defaults;
 use crate::edit::{self, Replacement};
-use crate::sources::Whole;
 use crate::sources::nodepools::objects;
+use crate::sources::{Templates, Whole, names_karpenter};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -33,13 +33,13 @@ const ROUNDS: usize = 10;
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
 /// replace the values of the whole NodePool with them. A default counts as missing only after the last round: a pool may
 /// get its defaults through an alias, with those of another pool.
-pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
-    let mut done = complete_once(text, whole, defaults);
+pub fn complete(text: &str, templates: &Templates, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+    let mut done = complete_once(text, templates, whole, defaults);
     for _ in 1..ROUNDS {
         if done.troubles.is_empty() {
             break;
         }
-        let next = complete_once(&done.text, whole, defaults);
+        let next = complete_once(&done.text, templates, whole, defaults);
         let is_settled = next.text == done.text;
         done = next;
         if is_settled {
@@ -49,15 +49,20 @@ pub fn complete(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed 
     done
 }
 
-fn complete_once(text: &str, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+fn complete_once(text: &str, templates: &Templates, whole: Whole, defaults: &Defaults<'_>) -> Completed {
     let lines = Lines::new(text);
     let mut insertions: Vec<Replacement> = Vec::new();
     let mut done = Completed::default();
-    let mut is_template = false;
+    let mut is_template = !templates.is_empty();
     let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
-    for document in manifest::parse(text, &Limits::default()) {
+    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+        if let Some(template) = templates.get(&number) {
+            done.troubles
+                .push(at(template.mark.start(), &template.to_string()));
+            continue;
+        }
         is_template |= LeftAlone::is_template(&document);
-        if let Some(problem) = document.unreadable() {
+        if let Some(problem) = document.unreadable().filter(|_| names_karpenter(text)) {
             done.troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
         }
@@ -296,7 +301,7 @@ items:
             karpenter: &karpenter,
             with_mode: false,
         };
-        complete(text, Whole::Whole, &defaults)
+        complete(text, &Templates::new(), Whole::Whole, &defaults)
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The manifests of a revision, as `git` hands them out.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,9 +9,12 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use poolgate_core::manifest::Limits;
 
+use crate::sources::{ReadError, read_finite};
 use crate::terminal;
+
+/// How many links are followed, one to the other.
+const MAX_LINKS: usize = 8;
 
 /// How long git may take for all files.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -38,7 +42,7 @@ pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)
 
 fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<Vec<(String, String)>> {
     let place = file.map_or_else(|| OsString::from("."), OsStr::to_owned);
-    let list = ["ls-tree", "-r", "-l", "-z", revision, "--"].map(OsString::from);
+    let list = ["ls-tree", "-r", "-z", revision, "--"].map(OsString::from);
     let listed = git(folder, list.into_iter().chain([place]));
     let listed = listed.with_context(|| format!("--git {}", revision.escape_debug()))?;
     let entries: Vec<Entry<'_>> = listed.split('\0').filter_map(Entry::parse).collect();
@@ -46,49 +50,119 @@ fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<V
         .iter()
         .filter_map(|entry| entry.path.strip_suffix("Chart.yaml"));
     let charts: Vec<&str> = charts.collect();
-    let wanted = entries
+    let is_wanted = |path: &str| file.is_some() || is_manifest(path, &charts);
+    let (files, links): (Vec<&Entry<'_>>, Vec<&Entry<'_>>) = entries
         .iter()
-        .filter(|entry| file.is_some() || is_manifest(entry.path, &charts));
-    let texts = wanted.map(|entry| {
-        let most = Limits::default().bytes;
-        let name = || entry.path.escape_debug().to_string();
-        ensure!(entry.size <= most, "{} is larger than {most} bytes", name());
-        let text = git(folder, ["cat-file", "blob", entry.id].map(OsString::from)).with_context(name)?;
-        let path = if file.is_some() { "" } else { entry.path };
-        Ok((path.to_owned(), text))
-    });
-    texts.collect()
+        .filter(|entry| is_wanted(entry.path))
+        .partition(|entry| !entry.is_link);
+    let mut seen: HashSet<String> = files.iter().map(|entry| entry.path.to_owned()).collect();
+    let mut texts = Vec::new();
+    let mut add = |id: &str, path: &str| {
+        let name = || path.escape_debug().to_string();
+        match blob(folder, id).with_context(name)? {
+            Err(error) if error.is_unrelated() && file.is_none() => {}
+            text => {
+                let path = if file.is_some() { "" } else { path };
+                texts.push((path.to_owned(), text.with_context(name)?));
+            }
+        }
+        anyhow::Ok(())
+    };
+    for entry in files {
+        add(entry.id, entry.path)?;
+    }
+    for link in links {
+        // A file that is reached twice is read once.
+        if let Some((target, id)) = followed(folder, revision, link)?
+            && seen.insert(target)
+        {
+            add(&id, link.path)?;
+        }
+    }
+    Ok(texts)
+}
+
+/// The path and the object of the file that a link leads to, if the revision has it.
+fn followed(folder: &Path, revision: &str, link: &Entry<'_>) -> anyhow::Result<Option<(String, String)>> {
+    let (mut path, mut id) = (link.path.to_owned(), link.id.to_owned());
+    for _ in 0..MAX_LINKS {
+        let target = git(folder, ["cat-file", "blob", &id].map(OsString::from))?;
+        let Some(next) = beside(&path, &target) else { break };
+        let list = ["ls-tree", "-z", revision, "--", &next].map(OsString::from);
+        let listed = git(folder, list)?;
+        let Some(entry) = listed.split('\0').find_map(Entry::parse) else {
+            break;
+        };
+        if !entry.is_link {
+            return Ok(Some((next, entry.id.to_owned())));
+        }
+        (path, id) = (next, entry.id.to_owned());
+    }
+    Ok(None)
+}
+
+/// Where a link at a path leads to, without `.` and with `..` only at the beginning; `None` outside of the repository.
+fn beside(path: &str, target: &str) -> Option<String> {
+    if target.starts_with('/') {
+        return None;
+    }
+    let mut parts: Vec<&str> = path.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match (part, parts.last()) {
+            ("" | ".", _) => {}
+            ("..", Some(last)) if *last != ".." => drop(parts.pop()),
+            (part, _) => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The text of an object, or why it has none.
+fn blob(folder: &Path, id: &str) -> anyhow::Result<Result<String, ReadError>> {
+    let mut git = command(folder, ["cat-file", "blob", id].map(OsString::from))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("git cannot be run")?;
+    let text = git.stdout.take().map_or_else(|| Ok(String::new()), read_finite);
+    let status = git.wait().context("git cannot be run")?;
+    // It is not read to its end if that is known to be too much.
+    ensure!(status.success() || text.is_err(), "git cat-file has failed");
+    Ok(text)
 }
 
 /// What a git command prints.
 fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<String> {
-    let mut git = Command::new("git");
-    git.current_dir(folder).args(arguments).stdin(Stdio::null());
-    let output = git
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .output()
-        .context("git cannot be run")?;
+    let output = command(folder, arguments).output().context("git cannot be run")?;
     let why = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{}", terminal::clean(why.trim()));
     String::from_utf8(output.stdout).context("is not UTF-8")
 }
 
-/// A regular file of a revision.
+fn command(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> Command {
+    let mut git = Command::new("git");
+    git.current_dir(folder).args(arguments).stdin(Stdio::null());
+    git.env("GIT_TERMINAL_PROMPT", "0");
+    git
+}
+
+/// A regular file of a revision, or a symbolic link.
 struct Entry<'l> {
     id: &'l str,
-    size: usize,
     path: &'l str,
+    is_link: bool,
 }
 
 impl<'l> Entry<'l> {
-    /// From `MODE TYPE OBJECT SIZE\tPATH`.
+    /// From `MODE TYPE OBJECT\tPATH`.
     fn parse(line: &'l str) -> Option<Self> {
         let (about, path) = line.split_once('\t')?;
         let mut about = about.split_whitespace();
-        about.next().filter(|mode| mode.starts_with("100"))?;
+        let mode = about.next()?;
+        let is_link = mode == "120000";
         let id = about.nth(1)?;
-        let size = about.next()?.parse().ok()?;
-        Some(Self { id, size, path })
+        (is_link || mode.starts_with("100")).then_some(Self { id, path, is_link })
     }
 }
 
@@ -133,14 +207,30 @@ mod tests {
     }
 
     #[test]
-    fn only_regular_files_are_entries() {
-        let path = |line| Entry::parse(line).map(|entry| (entry.id, entry.size, entry.path));
+    fn regular_files_and_links_are_entries() {
+        let path = |line| Entry::parse(line).map(|entry| (entry.id, entry.path, entry.is_link));
         assert_eq!(
-            path("100644 blob abc      17\ta b.yaml"),
-            Some(("abc", 17, "a b.yaml"))
+            path("100644 blob abc\ta b.yaml"),
+            Some(("abc", "a b.yaml", false))
         );
-        assert_eq!(path("120000 blob abc      17\tlink.yaml"), None);
-        assert_eq!(path("160000 commit abc       -\tmodule"), None);
+        assert_eq!(
+            path("120000 blob abc\tlink.yaml"),
+            Some(("abc", "link.yaml", true))
+        );
+        assert_eq!(path("160000 commit abc\tmodule"), None);
         assert_eq!(path(""), None);
+    }
+
+    #[test]
+    fn a_link_leads_to_a_path_beside_it_or_above_the_folder() {
+        for (path, target, expected) in [
+            ("a.yaml", "b.yaml", Some("b.yaml")),
+            ("a/b.yaml", "./c/d.yaml", Some("a/c/d.yaml")),
+            ("a/b.yaml", "../c.yaml", Some("c.yaml")),
+            ("a.yaml", "../../b/../c.yaml", Some("../../c.yaml")),
+            ("a.yaml", "/etc/passwd", None),
+        ] {
+            assert_eq!(beside(path, target).as_deref(), expected, "{path} {target}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::git;
 use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 use crate::sources::nodepools::objects;
-use crate::sources::{self, Excluded, Input, Patches, Source, Whole};
+use crate::sources::{self, Excluded, Input, Patches, Source, Whole, names_karpenter};
 use crate::terminal;
 
 /// The objects of one side.
@@ -65,6 +65,7 @@ impl Side {
     /// What stands in a file, below a directory or in standard input. Against a cluster nothing may be left to fill in.
     pub fn of_files(root: &Path, is_for_cluster: bool) -> anyhow::Result<Self> {
         let inputs = sources::find(&[root.to_owned()], None, &Excluded::nothing()).files;
+        sources::spare_by_stdout(&inputs)?;
         let patches = Patches::among(&inputs);
         let mut side = Self::default();
         for input in &inputs {
@@ -100,7 +101,7 @@ impl Side {
             let input = Input {
                 name: terminal::clean(&format!("{revision}:{}", file.display())),
                 source: Source::Text(text),
-                is_named: true,
+                is_named: path.is_empty(),
             };
             side.add(&input, &path, file.parent().unwrap_or(root), false)?;
         }
@@ -167,11 +168,27 @@ impl Side {
 
     fn add(&mut self, input: &Input, path: &str, folder: &Path, is_for_cluster: bool) -> anyhow::Result<()> {
         let name = &input.name;
-        let all = input.read().with_context(|| name.clone())?;
+        // Without it, every object of the other side would be gone or new.
+        let is_side = input.is_named;
+        let all = match input.read() {
+            Err(error) if error.is_unrelated() && !is_side => return Ok(()),
+            read => read.with_context(|| name.clone())?,
+        };
         let lines = Lines::new(&all);
-        for document in manifest::parse(&all, &Limits::default()) {
+        let templates = input.templates(&all);
+        for (number, document) in manifest::parse(&all, &Limits::default()).enumerate() {
+            if let Some(template) = templates.get(&number) {
+                bail!("{name}:{}: {template}", lines.position(template.mark.start()));
+            }
             if let Some(problem) = document.unreadable() {
-                bail!("{name}:{}: {problem}", lines.position(problem.span.start()));
+                let position = lines.position(problem.span.start());
+                if !is_side && !names_karpenter(&all) {
+                    if all.contains("NodeClass") {
+                        terminal::remark(&format!("{name}:{position}: not compared: {problem}"));
+                    }
+                    continue;
+                }
+                bail!("{name}:{position}: {problem}");
             }
             for (object, version) in objects(document.value()) {
                 let span = document.span_of(&object.path).unwrap_or(document.span());

@@ -72,7 +72,7 @@ pub fn closing(Summary { tally, scope }: Summary<'_>) -> String {
         "omitted": tally.of(Count::Omitted),
         "skippedObjects": tally.of(Count::Others) + tally.of(Count::Overlays),
         "skippedTemplateFolders": tally.of(Count::TemplateFolders),
-        "unreadable": tally.of(Count::Unreadable) + tally.of(Count::Limits),
+        "unreadable": tally.of(Count::Unreadable) + tally.of(Count::Unread),
         "patches": tally.of(Count::Parts),
         "encrypted": tally.of(Count::Encrypted),
         "ignored": tally.of(Count::Ignored),

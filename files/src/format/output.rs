@@ -10,12 +10,11 @@ use anstream::AutoStream;
 use anyhow::{Context as _, bail};
 use clap::builder::PossibleValue;
 use clap::{ColorChoice, ValueEnum as _};
-use same_file::Handle;
 
 use super::summary::Summary;
 use super::{FileReport, Format, Look, Printer, RulePages};
 use crate::listed::Listed;
-use crate::sources::{self, Input, Source};
+use crate::sources::Written;
 use crate::terminal;
 
 /// A format and its file; `None` for standard output. Written `NAME` or `NAME=FILE`.
@@ -122,26 +121,13 @@ impl<'a> Outputs<'a> {
         self.has_summary
     }
 
-    /// Leaves the outputs out of the inputs that were found in folders: the report of an earlier run would be read while
-    /// it is written. Fails if an input is named that would be overwritten.
-    pub fn leave_out(&self, inputs: &mut Vec<Input>, named: &[PathBuf]) -> anyhow::Result<()> {
-        let files = self.outputs.iter().filter_map(|output| match &output.file {
-            Some(path) => sources::handle(path),
-            None => sources::stdout_handle(),
-        });
-        let outputs: Vec<Handle> = files.collect();
-        let is_output = |path: &Path| sources::handle(path).is_some_and(|file| outputs.contains(&file));
-        if outputs.is_empty() {
-            return Ok(());
+    /// The files that are written, as far as they exist.
+    pub fn written(&self) -> Written {
+        let mut written = Written::default();
+        for output in &self.outputs {
+            written.add(output.file.as_deref());
         }
-        if let Some(path) = named.iter().find(|path| is_output(path)) {
-            bail!(
-                "{} is an input, and the results would overwrite it. Name another file",
-                path.display()
-            );
-        }
-        inputs.retain(|input| !matches!(&input.source, Source::File(path) if is_output(path)));
-        Ok(())
+        written
     }
 
     /// Creates the files, and begins every output.

@@ -76,7 +76,17 @@ impl fmt::Display for Summary<'_> {
                 "NodePool or NodeClaim",
                 "inside other objects not checked",
             ),
+            (
+                Count::InlinePatches,
+                "inline patch",
+                "of kustomizations not checked",
+            ),
             (Count::TemplateFolders, "Helm template folder", "skipped"),
+            (
+                Count::LinkedFolders,
+                "symbolic link",
+                "to a directory not followed",
+            ),
             (
                 Count::Foreign,
                 "file",
@@ -85,12 +95,14 @@ impl fmt::Display for Summary<'_> {
             (Count::Fixed, "place", "fixed"),
             (Count::Fixable, "place", "fixable with --fix"),
             (Count::Ignored, "finding", "ignored by comments"),
+            (Count::Unread, "document", "not read"),
             (Count::Unreadable, "path", "not read"),
         ] {
             // Files in other languages matter only if no manifest is found.
             let is_told = what != Count::Foreign || objects == 0;
             let which = match (what, tally.of(what)) {
                 (Count::Parts, 2..) => "checked on their own",
+                (Count::LinkedFolders, 2..) => "to directories not followed",
                 _ => which,
             };
             if tally.of(what) > 0 && is_told {

@@ -23,6 +23,8 @@ pub enum Count {
     Overlays,
     /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
     Inside,
+    /// Patches of Karpenter's objects that a kustomization holds itself, which are not checked.
+    InlinePatches,
     /// Checked objects that are patches.
     Parts,
     /// NodePools that only the newest release accepts as they are, which is assumed.
@@ -46,12 +48,14 @@ pub enum Count {
     Replacing,
     /// Helm template folders that were skipped.
     TemplateFolders,
+    /// Symbolic links to directories, which were not followed.
+    LinkedFolders,
     /// Files of other languages below directories, which were left out.
     Foreign,
     /// Files and directories that could not be read.
     Unreadable,
-    /// Documents that were not read completely because of a bound.
-    Limits,
+    /// Documents that were not read completely: templates, and those that exceed a bound.
+    Unread,
 }
 
 /// A release that objects were checked for.
@@ -161,7 +165,7 @@ impl Tally {
 
     /// Whether everything was read that should be.
     pub fn is_reliable(&self) -> bool {
-        self.of(Count::Unreadable) == 0 && self.of(Count::Limits) == 0
+        self.of(Count::Unreadable) == 0 && self.of(Count::Unread) == 0
     }
 }
 

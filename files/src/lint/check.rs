@@ -22,7 +22,7 @@ use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
 use crate::format::finding::{Finding, Fix, Object, Related};
 use crate::format::tally::{Count, Tally};
-use crate::sources::Whole;
+use crate::sources::{Template, Templates, Whole};
 use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::json::Json;
@@ -37,12 +37,18 @@ const MARK: &str = "karpenter.sh";
 /// A field that only NodePools and NodeClaims have: finds those that lack their `apiVersion`.
 const MARK_OF_SPEC: &str = "nodeClassRef";
 
+/// The field of a kustomization's patches, and the kinds that a patch without a group is for.
+const MARK_OF_PATCHES: &str = "patches";
+const KINDS: [&str; 2] = ["NodePool", "NodeClaim"];
+
 /// A manifest that is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Manifest<'t> {
     pub text: &'t str,
     /// Whether its objects are complete.
     pub whole: Whole,
+    /// Its documents that are templates, and not read.
+    pub templates: &'t Templates,
     /// Whether the user named it; else it was found in a folder.
     pub is_named: bool,
     /// Whether its name says that it is JSON.
@@ -60,11 +66,16 @@ pub struct Manifest<'t> {
 /// Checks everything in a text, in its order. Also returns its NodePools. The caller counts the findings that are kept, `tally` the others.
 pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> (Vec<Finding>, CheckedPools) {
     let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
-    if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') {
+    let has_patches = || text.contains(MARK_OF_PATCHES) && KINDS.iter().any(|kind| text.contains(kind));
+    if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') && !has_patches() {
         return Default::default();
     }
     let mut file = FileCheck::new(manifest, settings, tally);
     for (number, document) in manifest::parse_with(text, &limits(text), &settings.variables).enumerate() {
+        if let Some(template) = manifest.templates.get(&number) {
+            file.template(template);
+            continue;
+        }
         file.is_template |= LeftAlone::is_template(&document);
         let first = file.findings.len();
         file.document(number, &document);
@@ -182,7 +193,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         if let Some(problem) = document.unreadable() {
             if self.is_marked && !self.is_named_already(problem) {
                 self.tally
-                    .add(Count::Limits, usize::from(problem.kind.is_limit()));
+                    .add(Count::Unread, usize::from(problem.kind.is_limit()));
                 self.problem(problem, None);
             }
             return;
@@ -196,6 +207,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         self.tally.add(Count::Others, subjects.others.len() - overlays);
         self.tally.add(Count::Overlays, overlays);
         self.tally.add(Count::Inside, subjects.inside);
+        self.tally.add(Count::InlinePatches, subjects.inline_patches);
         if subjects.is_empty() {
             return;
         }
@@ -222,6 +234,20 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
+    }
+
+    /// Reports a document that is a template: nothing of it is checked.
+    fn template(&mut self, template: &Template) {
+        self.is_template = true;
+        self.tally.add(Count::Unread, 1);
+        let place = self.located(edit::within(self.manifest.text, template.mark));
+        let language = template.language;
+        self.keep(Severity::Error, || Finding {
+            title: format!("this document is {}", language.name()),
+            consequence: Some("it is not checked".to_owned()),
+            suggestion: Some(language.help().to_owned()),
+            ..Finding::at(text_rules::UNREADABLE, Severity::Error, place)
+        });
     }
 
     /// Whether the file has been reported as a template: each of its lines would say the same.

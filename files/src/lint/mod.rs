@@ -67,6 +67,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         None => found(args, &outputs, &mut tally)?,
     };
     let mut reader = reader(args, cluster.as_ref(), &inputs)?;
+    reader.policies.spare_by(&outputs.written())?;
     let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
     drop(reading);
     let reports = cluster.as_ref().filter(|_| args.report);
@@ -124,9 +125,10 @@ fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::R
     let paths = args.paths();
     let found = sources::find(&paths, args.reading.stdin_filename.as_deref(), &excluded);
     tally.add(Count::TemplateFolders, found.template_folders);
+    tally.add(Count::LinkedFolders, found.linked_folders);
     tally.add(Count::Foreign, found.foreign);
     let mut inputs = found.files;
-    outputs.leave_out(&mut inputs, &paths)?;
+    outputs.written().leave_out(&mut inputs)?;
     Ok(inputs)
 }
 

@@ -49,6 +49,7 @@ impl Reader<'_> {
     pub fn read(&self, input: &Input) -> Reading {
         let mut reading = match input.read() {
             Ok(text) => self.checked(input, text),
+            Err(error) if error.is_unrelated() => return Reading::default(),
             Err(error) => {
                 let mut reading = Reading::default();
                 let (what, help) = match &error {
@@ -126,12 +127,14 @@ impl Reader<'_> {
     fn checked(&self, input: &Input, text: String) -> Reading {
         let mut tally = Tally::default();
         let found = self.policies.for_folder(input.folder());
+        let templates = input.templates(&text);
         let manifest = Manifest {
             policy: &found.policy,
             policy_file: found.file.as_deref(),
             karpenter: found.karpenter(&self.settings.karpenter),
-            across: self.together.findings_in(&input.name),
+            across: self.together.findings_in(input),
             text: &text,
+            templates: &templates,
             whole: self.patches.whole(input),
             is_named: input.is_named,
             is_json: !matches!(input.source, Source::Text(_))

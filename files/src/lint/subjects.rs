@@ -2,8 +2,8 @@
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, ReleaseSource, SERVED_KINDS, TargetKarpenter};
-use poolgate_core::manifest::{ManifestObject, each_object};
+use poolgate_core::karpenter::{ApiVersion, GROUP, ReleaseSource, SERVED_KINDS, TargetKarpenter};
+use poolgate_core::manifest::{self, Limits, ManifestObject, each_object};
 use poolgate_core::review::Subject;
 
 use super::note::Note;
@@ -30,6 +30,8 @@ pub struct Subjects<'v> {
     pub others: Vec<Claimed<'v>>,
     /// How many of Karpenter's objects are inside those, as in a template of kro or the values of an Argo CD Application.
     pub inside: usize,
+    /// How many patches of Karpenter's objects those hold, such as a kustomization with `patch: |-`.
+    pub inline_patches: usize,
 }
 
 impl<'v> Subjects<'v> {
@@ -78,6 +80,7 @@ impl<'v> Subjects<'v> {
             self.unserved.push(unserved::note(path, fault));
         } else {
             self.inside += inside(value);
+            self.inline_patches += inline_patches(value);
             self.others.push(claimed);
         }
     }
@@ -97,6 +100,52 @@ fn inside(value: &Json<'_>) -> usize {
         }
         _ => 0,
     }
+}
+
+/// How many patches of Karpenter's objects are written inside a kustomization, or in what passes them to kustomize, such as
+/// Flux' Kustomization. The depth of a document is bounded, and so is this.
+fn inline_patches(value: &Json<'_>) -> usize {
+    match value {
+        Json::Array(items) => items.iter().map(inline_patches).sum(),
+        Json::Object(fields) => fields
+            .iter()
+            .map(|(field, value)| {
+                let items = value.as_array().into_iter().flatten();
+                match field {
+                    "patches" | "patchesJson6902" | "patchesStrategicMerge" => {
+                        items.filter(|patch| is_inline_patch(patch)).count()
+                    }
+                    _ => inline_patches(value),
+                }
+            })
+            .sum(),
+        _ => 0,
+    }
+}
+
+/// Whether an element of a kustomization's patches is written there, and patches one of Karpenter's objects.
+fn is_inline_patch(patch: &Json<'_>) -> bool {
+    let field = |path: &[&'static str]| FieldPath::of(path).find(patch).and_then(Json::as_str);
+    let group = field(&["target", "group"]);
+    let is_target = matches!(field(&["target", "kind"]), Some("NodePool" | "NodeClaim"))
+        && group.is_none_or(|group| group == GROUP);
+    match patch.as_str().or_else(|| field(&["patch"])) {
+        Some(text) => is_target || has_objects_of_karpenter(text),
+        None => false,
+    }
+}
+
+fn has_objects_of_karpenter(text: &str) -> bool {
+    let mut has_some = false;
+    if text.contains(GROUP) {
+        for document in manifest::parse(text, &Limits::default()) {
+            let is_of_group = |version: &str| version.split('/').next() == Some(GROUP);
+            each_object(document.value(), &mut |object| {
+                has_some |= object.version.is_some_and(is_of_group);
+            });
+        }
+    }
+    has_some
 }
 
 /// Whether the cluster accepts an object. If the release is not known, any release that serves it will do.

@@ -18,11 +18,11 @@ use super::unserved::Claimed;
 use crate::edit;
 use crate::format::finding::Elsewhere;
 use crate::review_args::Policies;
-use crate::sources::{Input, Patches, Whole};
+use crate::sources::{Identity, Input, Patches, Whole};
 
-/// The findings, by the names of the inputs.
+/// The findings by input.
 #[derive(Debug, Default)]
-pub struct Together(HashMap<String, OfInput>);
+pub struct Together(HashMap<Identity, OfInput>);
 
 /// The findings of one input, by the number of the document and the path of the object in it.
 pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
@@ -52,14 +52,15 @@ struct Pool {
     document: usize,
     path: FieldPath,
     here: Elsewhere,
+    input: Identity,
     /// Where its file is, which has the policy.
     folder: PathBuf,
 }
 
 impl Together {
     /// The findings of an input.
-    pub fn findings_in(&self, name: &str) -> Option<&OfInput> {
-        self.0.get(name)
+    pub fn findings_in(&self, input: &Input) -> Option<&OfInput> {
+        self.0.get(&input.identity())
     }
 
     /// Checks all objects together.
@@ -80,7 +81,7 @@ impl Together {
             classes,
             is_complete: !objects.is_missing_some,
         });
-        let mut together: HashMap<String, OfInput> = HashMap::new();
+        let mut together: HashMap<Identity, OfInput> = HashMap::new();
         for finding in findings {
             let Some(pool) = objects.pools.get(finding.pool) else {
                 continue;
@@ -89,7 +90,7 @@ impl Together {
                 .others
                 .iter()
                 .filter_map(|place| objects.pools.get(*place));
-            let of_input = together.entry(pool.here.file.clone()).or_default();
+            let of_input = together.entry(pool.input.clone()).or_default();
             let of_object = of_input.entry((pool.document, pool.path.clone())).or_default();
             of_object.push(Across {
                 diagnostic: finding.diagnostic,
@@ -149,14 +150,19 @@ impl Objects {
         if whole == Whole::Part {
             return objects;
         }
-        let Ok(text) = input.read() else {
-            objects.is_missing_some = true;
-            return objects;
+        let text = match input.read() {
+            Ok(text) => text,
+            Err(error) => {
+                objects.is_missing_some = !error.is_unrelated();
+                return objects;
+            }
         };
+        let templates = input.templates(&text);
         let lines = Lines::new(&text);
         let documents = manifest::parse_with(&text, &Limits::default(), &settings.variables);
         for (number, document) in documents.enumerate() {
             let is_left = document.unreadable().is_some()
+                || templates.contains_key(&number)
                 || LeftAlone::is_encrypted(&document)
                 || LeftAlone::is_template(&document);
             if is_left {
@@ -206,6 +212,7 @@ impl Objects {
             document: number,
             path: checked.path.clone(),
             folder: input.folder().to_owned(),
+            input: input.identity(),
             here: Elsewhere {
                 object: checked.object(),
                 file: input.name.clone(),

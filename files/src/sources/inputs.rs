@@ -1,8 +1,9 @@
 //! Which files are read: those given, and those below directories that are given.
 
+use std::collections::{HashMap, HashSet};
 use std::env;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs;
 use std::io;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, WalkBuilder};
 
 use super::language::Language;
-use super::read::{ReadError, read_text};
+use super::read::{ReadError, read_file, read_stream};
+use super::templates::{Templates, templates};
 use crate::terminal::{clean, stdin};
 
 /// Most files and directories that one run visits.
@@ -27,7 +29,7 @@ const STDIN: &str = "<stdin>";
 /// A text to read.
 #[derive(Debug)]
 pub struct Input {
-    /// Its name as it is printed.
+    /// Its name as it is printed. Another input may have the same.
     pub name: String,
     pub source: Source,
     /// Whether the user named it; else it was found in a folder.
@@ -60,10 +62,18 @@ impl Input {
         }
     }
 
+    /// Whether it is a symbolic link to a file.
+    fn is_link(&self) -> bool {
+        matches!(&self.source, Source::File(path) if path.is_symlink())
+    }
+
     /// The input, held so that it can be read more than once: standard input can be read only once.
     pub fn held(self) -> Self {
         let source = match &self.source {
-            Source::Stdin => Source::Held(self.read().map_err(|error| error.to_string())),
+            Source::Stdin => Source::Held(match self.read() {
+                Err(error) if error.is_unrelated() => Ok(String::new()),
+                read => read.map_err(|error| error.to_string()),
+            }),
             _ => return self,
         };
         Self { source, ..self }
@@ -72,17 +82,42 @@ impl Input {
     /// Reads its whole text. Standard input can be read only once, unless it is [held](Self::held).
     pub fn read(&self) -> Result<String, ReadError> {
         let text = match &self.source {
-            Source::Stdin => read_text(stdin("manifests")),
-            Source::File(path) => read_text(File::open(path)?),
+            Source::Stdin => read_stream(stdin("manifests")),
+            Source::File(path) => read_file(path),
             Source::Text(text) => return Ok(text.clone()),
-            Source::Held(held) => return held.clone().map_err(ReadError::Held),
+            Source::Held(held) => held.clone().map_err(ReadError::Held),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }?;
-        match Language::detect(&self.name, &text) {
+        match Language::of_file(&self.name, &text) {
             Some(language) => Err(ReadError::Foreign(language)),
             None => Ok(text),
         }
     }
+
+    /// Which documents of its text are templates, and not read. What is stored was rendered.
+    pub fn templates(&self, text: &str) -> Templates {
+        match &self.source {
+            Source::Text(_) => Templates::new(),
+            _ => templates(text),
+        }
+    }
+
+    /// What no other input of a run has.
+    pub fn identity(&self) -> Identity {
+        match &self.source {
+            Source::File(path) => Identity::File(path.clone()),
+            Source::Stdin | Source::Held(_) => Identity::Stdin,
+            Source::Text(_) | Source::Nowhere(_) => Identity::Named(self.name.clone()),
+        }
+    }
+}
+
+/// Which input it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Identity {
+    Stdin,
+    File(PathBuf),
+    Named(String),
 }
 
 /// All inputs of a run.
@@ -92,6 +127,8 @@ pub struct Inputs {
     pub files: Vec<Input>,
     /// Helm template folders that were skipped: their files are not YAML yet.
     pub template_folders: usize,
+    /// Symbolic links to directories, which were not followed.
+    pub linked_folders: usize,
     /// How many files below directories were left out because they are in a language that generates manifests.
     pub foreign: usize,
 }
@@ -128,13 +165,14 @@ impl Excluded {
 }
 
 /// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
-/// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. Standard input is named
-/// `stdin_name`, if that is given.
+/// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. A link to a file is read as that
+/// file. Standard input is named `stdin_name`, if that is given.
 pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
     let mut search = Search {
         excluded,
         found: Vec::new(),
         template_folders: Arc::default(),
+        linked_folders: 0,
         foreign: 0,
         entries_left: MAX_ENTRIES,
     };
@@ -150,14 +188,56 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
             Err(error) => search.nowhere(path, &error.to_string()),
         }
     }
-    let mut files = search.found;
-    files.sort_by(|one, other| one.name.cmp(&other.name));
-    files.dedup_by(|later, first| later.name == first.name);
     Inputs {
-        files,
+        files: each_once(search.found),
         template_folders: search.template_folders.load(Ordering::Relaxed),
+        linked_folders: search.linked_folders,
         foreign: search.foreign,
     }
+}
+
+/// The inputs in the order of their names. What is reached in several ways is read once: by the name that the user gave,
+/// else by one that is no link.
+fn each_once(inputs: Vec<Input>) -> Vec<Input> {
+    let mut folders = HashMap::new();
+    let mut seen = HashSet::new();
+    let mut inputs: Vec<(Input, bool)> = inputs
+        .into_iter()
+        .map(|input| {
+            let is_link = input.is_link();
+            (input, is_link)
+        })
+        .collect();
+    inputs.sort_by_cached_key(|(input, is_link)| {
+        (!input.is_named, *is_link, input.name.clone(), input.identity())
+    });
+    inputs.retain(|(input, is_link)| {
+        seen.insert(match input.identity() {
+            Identity::File(path) if input.is_named || *is_link => {
+                Identity::File(fs::canonicalize(&path).unwrap_or(path))
+            }
+            Identity::File(path) => Identity::File(below_real_folder(&path, &mut folders)),
+            other => other,
+        })
+    });
+    let mut inputs: Vec<Input> = inputs.into_iter().map(|(input, _)| input).collect();
+    inputs.sort_by(|one, other| one.name.cmp(&other.name));
+    inputs
+}
+
+/// The path of a file that is no link, below its folder without links.
+fn below_real_folder(path: &Path, folders: &mut HashMap<PathBuf, PathBuf>) -> PathBuf {
+    let folder = path.parent().unwrap_or(path);
+    let resolved = || {
+        let named = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        fs::canonicalize(named).unwrap_or_else(|_| folder.to_owned())
+    };
+    let real = folders.entry(folder.to_owned()).or_insert_with(resolved);
+    real.join(path.file_name().unwrap_or_default())
 }
 
 /// The folders of inputs in their order; one whose files follow each other is named once.
@@ -171,6 +251,7 @@ struct Search<'a> {
     excluded: &'a Excluded,
     found: Vec<Input>,
     template_folders: Arc<AtomicUsize>,
+    linked_folders: usize,
     foreign: usize,
     entries_left: usize,
 }
@@ -215,6 +296,7 @@ impl Search<'_> {
             };
             self.entries_left = left;
             match entry {
+                Ok(entry) if entry.depth() > 0 && entry.path_is_symlink() => self.link(entry.path()),
                 Ok(entry) if is_manifest(&entry) => {
                     let path = entry.into_path();
                     self.add(name(&path), Source::File(path), false);
@@ -222,6 +304,19 @@ impl Search<'_> {
                 Ok(entry) => self.foreign += usize::from(Language::has_extension_of(entry.path())),
                 Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }
+        }
+    }
+
+    /// A symbolic link below a directory. kubectl reads one to a file, and follows none to a directory.
+    fn link(&mut self, path: &Path) {
+        match path.metadata() {
+            Ok(target) if target.is_dir() => self.linked_folders += 1,
+            Ok(target) if target.is_file() && has_extension_of_manifest(path) => {
+                self.add(name(path), Source::File(path.to_owned()), false);
+            }
+            Ok(_) => self.foreign += usize::from(Language::has_extension_of(path)),
+            Err(error) if has_extension_of_manifest(path) => self.nowhere(path, &error.to_string()),
+            Err(_) => {}
         }
     }
 }
@@ -246,8 +341,12 @@ fn why(error: &ignore::Error) -> String {
 }
 
 fn is_manifest(entry: &DirEntry) -> bool {
-    let extension = entry.path().extension().and_then(OsStr::to_str);
-    entry.file_type().is_some_and(|kind| kind.is_file()) && matches!(extension, Some("yaml" | "yml" | "json"))
+    entry.file_type().is_some_and(|kind| kind.is_file()) && has_extension_of_manifest(entry.path())
+}
+
+fn has_extension_of_manifest(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
 /// Whether an entry is the `templates` folder of a Helm chart. One that is given is read.

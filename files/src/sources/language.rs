@@ -48,30 +48,16 @@ impl Language {
         }
     }
 
-    /// The language of a text about Karpenter: by the name of its file, or by the marks of a template.
-    pub fn detect(name: &str, text: &str) -> Option<Self> {
-        if !text.contains(GROUP) {
-            return None;
-        }
-        match Path::new(name).extension().and_then(|end| end.to_str()) {
-            Some("tf" | "hcl" | "tofu") => return Some(Self::Hcl),
-            Some("jsonnet" | "libsonnet") => return Some(Self::Jsonnet),
-            Some("cue") => return Some(Self::Cue),
-            _ => {}
-        }
-        // Looking for the marks in the whole text first spares nearly every look at its lines.
-        let has_line = |mark: &str, is_it: fn(&str) -> bool| text.contains(mark) && text.lines().any(is_it);
-        if has_line("%{", is_directive) || has_line("${", calls_terraform) {
-            Some(Self::TerraformTemplate)
-        } else if has_line("{%", is_jinja) {
-            Some(Self::JinjaTemplate)
-        } else if has_line("#{{", |line| commented_word(line) == Some("if"))
-            && has_line("#{{", |line| commented_word(line) == Some("end"))
-        {
-            Some(Self::CommentedTemplate)
-        } else {
-            None
-        }
+    /// The language of a file about Karpenter by its name.
+    pub fn of_file(name: &str, text: &str) -> Option<Self> {
+        let extension = Path::new(name).extension().and_then(|end| end.to_str());
+        let language = match extension? {
+            "tf" | "hcl" | "tofu" => Self::Hcl,
+            "jsonnet" | "libsonnet" => Self::Jsonnet,
+            "cue" => Self::Cue,
+            _ => return None,
+        };
+        text.contains(GROUP).then_some(language)
     }
 
     /// Whether files of this name are in a language that generates manifests.
@@ -82,57 +68,18 @@ impl Language {
     }
 }
 
-/// Whether a line outside of comments has a directive of Terraform's templates, such as `%{ for taint in taints ~}`.
-fn is_directive(line: &str) -> bool {
-    let words = ["if", "else", "endif", "for", "endfor"];
-    let mut directives = line.split("%{").skip(1);
-    !is_comment(line) && directives.any(|directive| words.contains(&first_word(directive)))
-}
-
-/// Whether a line is a statement of Jinja's templates, such as `{% for taint in taints -%}`.
-fn is_jinja(line: &str) -> bool {
-    let words = [
-        "if", "elif", "else", "endif", "for", "endfor", "set", "include", "block", "raw", "macro",
-    ];
-    let statement = line.trim_start().strip_prefix("{%");
-    statement.is_some_and(|statement| words.contains(&first_word(statement)))
-}
-
-/// The keyword of a line such as `#{{ if .a }}`.
-fn commented_word(line: &str) -> Option<&str> {
-    let action = line.trim_start().strip_prefix("#{{")?;
-    action.contains("}}").then(|| first_word(action))
-}
-
-/// The first word behind an opening bracket.
-fn first_word(text: &str) -> &str {
-    let text = text.trim_start_matches(['~', '-', ' ']);
-    let is_letter = |letter: char| letter.is_ascii_alphabetic();
-    text.split(|letter| !is_letter(letter)).next().unwrap_or_default()
-}
-
-/// Whether a line outside of comments has a function or a field of Terraform in `${…}`, such as `${jsonencode(types)}`:
-/// names of variables alone may be for other programs.
-fn calls_terraform(line: &str) -> bool {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    let last = line.rfind('}').unwrap_or_default();
-    let is_call = |(at, mark): (usize, &str)| {
-        let expression = line.get(at + mark.len()..).unwrap_or_default().trim_start();
-        let behind = expression.trim_start_matches(is_part);
-        // The arguments of a function may go on in the next line.
-        let is_closed = at < last || behind.starts_with('(');
-        behind.len() < expression.len() && is_closed && behind.starts_with(['(', '.', '['])
-    };
-    !is_comment(line) && line.match_indices("${").any(is_call)
-}
-
-fn is_comment(line: &str) -> bool {
-    line.trim_start().starts_with('#')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::templates::templates;
+
+    impl Language {
+        /// The language of a text about Karpenter: by the name of its file, or by the marks of a template.
+        fn detect(name: &str, text: &str) -> Option<Self> {
+            let of_template = || Some(templates(text).into_values().next()?.language);
+            Self::of_file(name, text).or_else(of_template)
+        }
+    }
 
     #[test]
     fn language_is_known_by_the_name_of_the_file_or_the_marks_of_a_template() {

@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
 
+use super::Templates;
+use super::mention::names_karpenter;
+
 /// A NodePool as it was found.
 #[derive(Debug)]
 pub struct Found {
@@ -35,20 +38,29 @@ pub struct Input {
     pub pools: Vec<Found>,
     /// Documents that could not be read: `line:column: why`.
     pub broken: Vec<String>,
+    /// Documents that are templates, and not read: `line:column: why`.
+    pub templates: Vec<String>,
     /// NodePools whose budgets are not known before another program has written them: the line, and why.
     pub left: Vec<(usize, LeftAlone)>,
     /// How many other objects there are.
     pub others: usize,
 }
 
-/// Finds the NodePools of a text.
-pub fn find(text: &str) -> Input {
+/// Finds the NodePools of a text with these templates. What cannot be read matters only if it names Karpenter.
+pub fn find(text: &str, templates: &Templates) -> Input {
     let lines = Lines::new(text);
     let mut input = Input::default();
-    for document in manifest::parse(text, &Limits::default()) {
+    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
+        if let Some(template) = templates.get(&number) {
+            let position = lines.position(template.mark.start());
+            input.templates.push(format!("{position}: {template}"));
+            continue;
+        }
         if let Some(problem) = document.unreadable() {
-            let position = lines.position(problem.span.start());
-            input.broken.push(format!("{position}: {problem}"));
+            if names_karpenter(text) {
+                let position = lines.position(problem.span.start());
+                input.broken.push(format!("{position}: {problem}"));
+            }
             continue;
         }
         for (object, version) in objects(document.value()) {
@@ -99,7 +111,7 @@ mod tests {
                 "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {{name: \"${{NAME}}\"}}\nspec: {{disruption: {disruption}}}\n"
             )
         };
-        let left = |text: &str| find(text).left;
+        let left = |text: &str| find(text, &Templates::new()).left;
         assert!(left(&pool("{}")).is_empty());
         let variable = pool("{budgets: [{nodes: \"${N:=10%}\"}]}");
         assert_eq!(left(&variable), [(1, LeftAlone::Variables)]);

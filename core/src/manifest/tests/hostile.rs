@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::super::{Limits, ProblemKind, parse};
+use super::super::{Limits, NodeRef, ProblemKind, parse};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::test_cost::{assert_in_proportion, computed};
