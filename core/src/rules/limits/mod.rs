@@ -5,7 +5,6 @@ pub mod nodes;
 pub mod room;
 
 use super::findings::Findings;
-use super::poolgate_annotations;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode};
 use crate::defaults::node_limit_mode;
 use crate::diagnostic::{FieldPath, Suggestion};
@@ -145,7 +144,7 @@ impl<'a> Limits<'a> {
     /// The path of the limit for nodes.
     pub fn nodes_path(&self) -> FieldPath {
         match self.annotated {
-            Some(_) => poolgate_annotations::path(NODE_LIMIT_ANNOTATION),
+            Some(_) => FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION]),
             None => path(NODES),
         }
     }
