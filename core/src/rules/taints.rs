@@ -1,6 +1,7 @@
 //! Taints and startup taints: each on its own, all together, and those that Karpenter or agents use.
 
-use jiff::civil::Date;
+use jiff::SignedDuration;
+use jiff::civil::{Date, DateTime};
 
 use super::findings::{Findings, UNREADABLE};
 use crate::diagnostic::{Origin, Severity};
@@ -30,6 +31,9 @@ static GO_TIME: Pattern = Pattern::new(
 static CRD_TIME: Pattern = Pattern::new(
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})(t|$)",
 );
+
+/// The consequence of a time that the API server rejects in a NodeClaim.
+const NO_CLAIM: &str = "the API server rejects every NodeClaim, so the pool never launches a node";
 
 /// The group of the node classes of AWS, whose Karpenter adds the taint above to every node.
 const AWS: &str = "karpenter.k8s.aws";
@@ -101,31 +105,47 @@ fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks the time of a taint. The API server takes some times that Go does not read.
+/// Checks the time of a taint. The API server takes some times that Go does not read, and Karpenter writes a time in UTC.
 fn check_time(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(time) = taint.time_added.present() else {
         return;
     };
     let is_date = time.get(..10).is_some_and(|date| date.parse::<Date>().is_ok());
-    if is_date && GO_TIME.matches(time) {
-        return;
-    }
-    let is_accepted = is_date && CRD_TIME.matches(&time.to_ascii_lowercase());
-    let (origin, title) = if is_accepted {
-        (
-            Origin::Silent,
-            "the CRD accepts this time, but Karpenter cannot read it",
-        )
+    let (origin, title, consequence) = if is_date && GO_TIME.matches(time) {
+        if year_in_utc(time).is_some_and(|year| (0..=9999).contains(&year)) {
+            return;
+        }
+        let title = "in UTC, the year of this time does not have four digits";
+        (Origin::Silent, title, Some(NO_CLAIM))
+    } else if is_date && CRD_TIME.matches(&time.to_ascii_lowercase()) {
+        let title = "the CRD accepts this time, but Karpenter cannot read it";
+        (Origin::Silent, title, Some(UNREADABLE))
     } else {
-        (Origin::Schema, "a time has the form 2026-01-02T15:04:05Z")
+        (Origin::Schema, "a time has the form 2026-01-02T15:04:05Z", None)
     };
-    let finding = findings
-        .report(&TAINT, taint.path("timeAdded"), time, title)
-        .origin(origin)
-        .suggest("leave timeAdded out");
-    if is_accepted {
-        finding.consequence(UNREADABLE);
+    let finding = findings.report(&TAINT, taint.path("timeAdded"), time, title);
+    finding.consequence = consequence.map(Into::into);
+    finding.origin(origin).suggest("leave timeAdded out");
+}
+
+/// The year in UTC of a time that Go reads; `None` after 9999.
+fn year_in_utc(time: &str) -> Option<i16> {
+    let clock: DateTime = time.get(..19)?.parse().ok()?;
+    if time.ends_with('Z') {
+        return Some(clock.year());
     }
+    // `+09:00`
+    let (before, minutes) = time.rsplit_once(':')?;
+    let at = before.rfind(['+', '-'])?;
+    let hours: i64 = before.get(at..)?.parse().ok()?;
+    let minutes: i64 = minutes.parse().ok()?;
+    let ahead = hours * 60
+        + if before.get(at..)?.starts_with('-') {
+            -minutes
+        } else {
+            minutes
+        };
+    Some(clock.checked_sub(SignedDuration::from_mins(ahead)).ok()?.year())
 }
 
 /// Reports an operator of tolerations that is taken for a value.
