@@ -230,7 +230,8 @@ fn decimal(whole: &str, fraction: &str, power: i32) -> i128 {
         .unwrap_or(i32::MAX)
         .saturating_add(power);
     let kept = usize::try_from(kept).unwrap_or_default();
-    let zeros = kept.saturating_sub(whole.len() + fraction.len());
+    // With so many zeros, every number but zero is beyond an i128.
+    let zeros = kept.saturating_sub(whole.len() + fraction.len()).min(39);
     let number = integer(digits().take(kept).chain(std::iter::repeat_n(b'0', zeros)));
     let is_cut = digits().skip(kept).any(|digit| digit != b'0');
     number.saturating_add(i128::from(is_cut))
