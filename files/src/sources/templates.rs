@@ -58,7 +58,7 @@ pub fn templates(text: &str) -> Templates {
 /// The text of a document, from the end of the one before: comments above a document belong to it.
 struct Area {
     whole: Span,
-    /// The document without the comments around it.
+    /// The document without the comments before and behind it.
     document: Span,
     /// Its objects that are not Karpenter's.
     others: Vec<Span>,
@@ -75,13 +75,14 @@ impl Area {
             let span = span.filter(|span| !is_karpenters(object.version, span.slice(text)));
             others.extend(span);
         });
-        let start = match document.unreadable() {
-            Some(_) => whole.start(),
-            None => document.span().start(),
-        };
+        let content = document.root().filter(|_| document.unreadable().is_none());
+        let document = content.map_or(whole, |content| {
+            let end = content.span().end().min(whole.end());
+            Span::new(document.span().start().min(end), end)
+        });
         Self {
             whole,
-            document: Span::new(start, whole.end()),
+            document,
             others,
         }
     }

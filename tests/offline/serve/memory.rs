@@ -250,6 +250,7 @@ fn cost(shape: &Shape, bytes: usize, is_update: bool) -> (u64, u64, Value) {
 }
 
 #[test]
+#[ignore = "long: tests/run --full"]
 fn a_review_of_each_list_and_map_costs_no_more_than_its_size() {
     /// How many times smaller the review is that the largest is compared with.
     const SMALLER: usize = 16;
