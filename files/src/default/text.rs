@@ -54,6 +54,7 @@ fn complete_once(text: &str, templates: &Templates, whole: Whole, defaults: &Def
     let mut insertions: Vec<Replacement> = Vec::new();
     let mut done = Completed::default();
     let mut is_template = !templates.is_empty();
+    let is_related = names_karpenter(text);
     let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
     for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
         if let Some(template) = templates.get(&number) {
@@ -62,7 +63,7 @@ fn complete_once(text: &str, templates: &Templates, whole: Whole, defaults: &Def
             continue;
         }
         is_template |= LeftAlone::is_template(&document);
-        if let Some(problem) = document.unreadable().filter(|_| names_karpenter(text)) {
+        if let Some(problem) = document.unreadable().filter(|_| is_related) {
             done.troubles.push(at(problem.span.start(), &problem.to_string()));
             continue;
         }

@@ -176,13 +176,14 @@ impl Side {
         };
         let lines = Lines::new(&all);
         let templates = input.templates(&all);
+        let is_related = is_side || names_karpenter(&all);
         for (number, document) in manifest::parse(&all, &Limits::default()).enumerate() {
             if let Some(template) = templates.get(&number) {
                 bail!("{name}:{}: {template}", lines.position(template.mark.start()));
             }
             if let Some(problem) = document.unreadable() {
                 let position = lines.position(problem.span.start());
-                if !is_side && !names_karpenter(&all) {
+                if !is_related {
                     if all.contains("NodeClass") {
                         terminal::remark(&format!("{name}:{position}: not compared: {problem}"));
                     }

@@ -49,6 +49,7 @@ pub struct Input {
 /// Finds the NodePools of a text with these templates. What cannot be read matters only if it names Karpenter.
 pub fn find(text: &str, templates: &Templates) -> Input {
     let lines = Lines::new(text);
+    let is_related = names_karpenter(text);
     let mut input = Input::default();
     for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
         if let Some(template) = templates.get(&number) {
@@ -57,7 +58,7 @@ pub fn find(text: &str, templates: &Templates) -> Input {
             continue;
         }
         if let Some(problem) = document.unreadable() {
-            if names_karpenter(text) {
+            if is_related {
                 let position = lines.position(problem.span.start());
                 input.broken.push(format!("{position}: {problem}"));
             }

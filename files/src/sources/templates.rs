@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use poolgate_core::karpenter::GROUP;
-use poolgate_core::manifest::{self, Document, Limits, Span};
+use poolgate_core::manifest::{self, Document, Limits, NodeRef, Span};
 
 use super::language::Language;
 use crate::terminal::capitalised;
@@ -32,7 +32,7 @@ pub type Templates = BTreeMap<usize, Template>;
 
 /// Finds the templates of a text about Karpenter.
 pub fn templates(text: &str) -> Templates {
-    let marks = marks(text);
+    let marks = Marks::of(text);
     let mut templates = Templates::new();
     if marks.is_empty() || !text.contains(GROUP) {
         return templates;
@@ -48,8 +48,7 @@ pub fn templates(text: &str) -> Templates {
             None => text.len(),
         };
         let area = Area::of(text, &document, Span::new(start, end));
-        let mark = marks.iter().find(|mark| area.is_template_by(mark));
-        templates.extend(mark.map(|mark| (number, *mark)));
+        templates.extend(marks.of_template(&area).map(|mark| (number, mark)));
         start = end;
     }
     templates
@@ -60,21 +59,19 @@ struct Area {
     whole: Span,
     /// The document without the comments before and behind it.
     document: Span,
-    /// Its objects that are not Karpenter's.
+    /// Its objects that are not Karpenter's, in their order.
     others: Vec<Span>,
 }
 
 impl Area {
     fn of(text: &str, document: &Document<'_>, whole: Span) -> Self {
         let mut others = Vec::new();
-        manifest::each_object(document.value(), &mut |object| {
-            let span = match object.path.segments() {
-                [] => Some(whole),
-                _ => document.span_of(&object.path),
-            };
-            let span = span.filter(|span| !is_karpenters(object.version, span.slice(text)));
-            others.extend(span);
-        });
+        if let Some(root) = document.root().filter(|_| !document.value().is_null()) {
+            add_others(text, root, None, &mut others);
+            if others == [root.span()] {
+                others = vec![whole];
+            }
+        }
         let content = document.root().filter(|_| document.unreadable().is_none());
         let document = content.map_or(whole, |content| {
             let end = content.span().end().min(whole.end());
@@ -89,8 +86,7 @@ impl Area {
 
     fn is_template_by(&self, mark: &Template) -> bool {
         let is_comment = mark.language == Language::CommentedTemplate;
-        let is_above = is_within(mark.mark, self.whole);
-        if !is_above && !overlap(mark.mark, self.document) {
+        if !is_within(mark.mark, self.whole) && !overlap(mark.mark, self.document) {
             return false;
         }
         if !is_comment && mark.mark.start() < self.document.start() {
@@ -98,7 +94,30 @@ impl Area {
         }
         let start = mark.mark.start().max(self.whole.start());
         let part = Span::new(start, mark.mark.end().min(self.whole.end()));
-        !self.others.iter().any(|other| is_within(part, *other))
+        let after = self.others.partition_point(|other| other.start() <= part.start());
+        let before = after.checked_sub(1).and_then(|last| self.others.get(last));
+        !before.is_some_and(|other| is_within(part, *other))
+    }
+}
+
+/// Adds the objects that are not Karpenter's: the node itself, or elements of a List. `listed` is the version that the
+/// enclosing List implies.
+fn add_others(text: &str, node: NodeRef<'_, '_>, listed: Option<&str>, others: &mut Vec<Span>) {
+    let field = |name: &str| node.get(name)?.text();
+    let (version, kind) = match (field("apiVersion"), field("kind")) {
+        (None, None) => (listed, None),
+        own => own,
+    };
+    let items = node.get("items").filter(|items| items.items().next().is_some());
+    match (kind.and_then(|kind| kind.strip_suffix("List")), items) {
+        (Some(element), Some(items)) => {
+            let listed = version.filter(|_| !element.is_empty());
+            for item in items.items() {
+                add_others(text, item, listed, others);
+            }
+        }
+        _ if is_karpenters(version, node.span().slice(text)) => {}
+        _ => others.push(node.span()),
     }
 }
 
@@ -120,30 +139,44 @@ fn is_karpenters(version: Option<&str>, text: &str) -> bool {
     }
 }
 
-/// The marks of a text: those of Terraform first, and each kind in the order of the text.
-fn marks(text: &str) -> Vec<Template> {
-    let mut marks = Vec::new();
-    // Looking for the marks in the whole text first spares nearly every look at its lines.
-    let mut add = |mark: &str, language: Language, find: fn(&str) -> Vec<usize>| {
-        if !text.contains(mark) {
-            return;
-        }
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            let places = find(line)
-                .into_iter()
-                .map(|at| Span::new(start + at, start + at + 1));
-            marks.extend(places.map(|mark| Template { language, mark }));
-            start += line.len();
-        }
-    };
-    add("%{", Language::TerraformTemplate, directives);
-    add("${", Language::TerraformTemplate, terraform_calls);
-    add("{%", Language::JinjaTemplate, |line| {
-        is_jinja(line).then(|| indent(line)).into_iter().collect()
-    });
-    marks.extend(commented_conditions(text));
-    marks
+/// The marks of each language, in the order of the text.
+struct Marks([Vec<Template>; 3]);
+
+impl Marks {
+    fn of(text: &str) -> Self {
+        let places = |mark: &str, language: Language, find: fn(&str) -> Vec<usize>| {
+            let mut start = 0;
+            let mut marks = Vec::new();
+            // Looking for the mark in the whole text first spares nearly every look at its lines.
+            let lines = text.contains(mark).then(|| text.split_inclusive('\n'));
+            for line in lines.into_iter().flatten() {
+                let places = find(line).into_iter();
+                let places = places.map(|at| Span::new(start + at, start + at + 1));
+                marks.extend(places.map(|mark| Template { language, mark }));
+                start += line.len();
+            }
+            marks
+        };
+        let mut terraform = places("${", Language::TerraformTemplate, terraform_calls);
+        terraform.extend(places("%{", Language::TerraformTemplate, directives));
+        terraform.sort_by_key(|mark| mark.mark);
+        let jinja = places("{%", Language::JinjaTemplate, statements);
+        Self([terraform, jinja, commented_conditions(text)])
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+
+    /// The first mark that makes a template of a document.
+    fn of_template(&self, area: &Area) -> Option<Template> {
+        self.0.iter().find_map(|marks| {
+            let first = marks.partition_point(|mark| mark.mark.end() <= area.whole.start());
+            let near = marks.iter().skip(first);
+            let mut near = near.take_while(|mark| mark.mark.start() < area.whole.end());
+            near.find(|mark| area.is_template_by(mark)).copied()
+        })
+    }
 }
 
 fn indent(line: &str) -> usize {
@@ -161,13 +194,14 @@ fn directives(line: &str) -> Vec<usize> {
     marks.filter(is_directive).map(|(at, _)| at).collect()
 }
 
-/// Whether a line is a statement of Jinja's templates, such as `{% for taint in taints -%}`.
-fn is_jinja(line: &str) -> bool {
+/// Where a line is a statement of Jinja's templates, such as `{% for taint in taints -%}`.
+fn statements(line: &str) -> Vec<usize> {
     let words = [
         "if", "elif", "else", "endif", "for", "endfor", "set", "include", "block", "raw", "macro",
     ];
     let statement = line.trim_start().strip_prefix("{%");
-    statement.is_some_and(|statement| words.contains(&first_word(statement)))
+    let is_one = statement.is_some_and(|statement| words.contains(&first_word(statement)));
+    is_one.then(|| indent(line)).into_iter().collect()
 }
 
 /// Where a line outside of comments has a function or a field of Terraform in `${…}`, such as `${jsonencode(types)}`:
@@ -217,6 +251,13 @@ fn commented_conditions(text: &str) -> Vec<Template> {
     let left = open.iter().filter(|(_, is_condition)| has_end && *is_condition);
     spans.extend(left.map(|(begin, _)| Span::new(*begin, begin + 1)));
     spans.sort();
+    // One inside another says no more. A text may consist of them.
+    let mut end = 0;
+    spans.retain(|span| {
+        let is_outermost = span.start() >= end;
+        end = end.max(span.end());
+        is_outermost
+    });
     let language = Language::CommentedTemplate;
     let marks = spans.into_iter().map(|mark| Template { language, mark });
     marks.collect()

@@ -59,6 +59,32 @@ fn texts_made_to_hurt_end_soon_and_cleanly() {
             1,
         ),
         ("pools", vec![SOUND; 500].join("---\n"), 0),
+        (
+            "marks of templates",
+            format!(
+                "{SOUND}---\n{}",
+                "apiVersion: v1\nkind: A\na: ${b.c}\n---\n".repeat(20_000)
+            ),
+            0,
+        ),
+        (
+            "marks of templates in a list",
+            format!(
+                "{SOUND}---\napiVersion: v1\nkind: List\nitems:\n{}",
+                "- {apiVersion: v1, kind: A, a: \"${b.c}\"}\n".repeat(20_000)
+            ),
+            0,
+        ),
+        (
+            "conditions in comments",
+            [
+                &"#{{ if a }}\n".repeat(50_000),
+                SOUND,
+                &"#{{ end }}\n".repeat(50_000),
+            ]
+            .concat(),
+            2,
+        ),
     ] {
         let directory = directory(&[("pool.yaml", &text)]);
         for format in ["human", "json"] {

@@ -131,7 +131,8 @@ impl Shape {
 
     /// Its creation, or an update that adds one piece, in a body of at most this many bytes.
     fn review(&self, bytes: usize, is_update: bool) -> Vec<u8> {
-        let room = bytes - review_of("large", "").len();
+        // The version is written once more around the object.
+        let room = bytes - review_of("large", "").len() - self.version.len();
         let body = if is_update {
             let (object, old) = (self.object(room / 2), self.object(room / 2 - 4096));
             let review = String::from_utf8(review_of("large", &object)).expect("text");
