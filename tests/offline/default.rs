@@ -424,3 +424,24 @@ fn new_keys_stand_below_the_comments_of_the_old_ones_and_are_indented_as_these()
         assert_eq!(completed(&text, &["-"]), expected, "{step} {list}");
     }
 }
+
+#[test]
+fn several_files_are_one_stream_that_names_each() {
+    let text = POOL.split("---").next().expect("a pool");
+    let folder = directory(&[
+        ("pools/a.yaml", text),
+        ("pools/b.yaml", &format!("---\n{}", text.trim_end())),
+        ("pools/c.yaml", "kind: ConfigMap\napiVersion: v1\n"),
+    ]);
+    let written = COMPLETED.split("---").next().expect("a pool");
+    let outcome = default_in(folder.path(), &["pools"], "");
+    assert_eq!(
+        outcome.success(),
+        format!(
+            "---\n# Source: pools/a.yaml\n{written}# Source: pools/b.yaml\n---\n{written}---\n# Source: \
+             pools/c.yaml\nkind: ConfigMap\napiVersion: v1\n"
+        )
+    );
+    let one = default_in(folder.path(), &["pools/a.yaml"], "");
+    assert_eq!(one.success(), written, "who names a file knows it");
+}
