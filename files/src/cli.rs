@@ -284,7 +284,7 @@ Examples:
 
     pub const MAN: &str = "\
 Examples:
-  poolgate man lint >poolgate-lint.1";
+  poolgate man lint >lint.1";
 }
 
 #[cfg(test)]
