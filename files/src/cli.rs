@@ -244,8 +244,10 @@ Examples:
   kustomize build overlays/prod | poolgate diff --cluster -      which nodes drift";
 
     pub const BUDGETS: &str = "\
-A budget limits how many nodes are disrupted simultaneously. It cannot limit a rate, such as one node an hour, and it limits
-neither expiration nor spot interruption.
+The number of a budget limits how many nodes are disrupted simultaneously, not how many in total: when one node is gone, the
+next may be disrupted. It cannot limit a rate, such as one node an hour. Nodes that are not ready or already being deleted
+count against it. Budgets limit neither expiration (before Karpenter 1.0 they do) nor spot interruption. Drift does not
+compare prices, so the new node may cost more.
 
 Examples:
   kubectl get nodepools -o yaml | poolgate budgets
@@ -282,7 +284,7 @@ Examples:
 
     pub const MAN: &str = "\
 Examples:
-  poolgate man lint >poolgate-lint.1";
+  poolgate man lint >lint.1";
 }
 
 #[cfg(test)]

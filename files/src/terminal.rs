@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, StdinLock, Write as _};
+use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use anyhow::ensure;
 use clap::ValueEnum;
 use poolgate_core::diagnostic::quoted;
 use terminal_size::terminal_size;
@@ -123,6 +125,20 @@ pub fn stdin(what: &str) -> StdinLock<'static> {
         ));
     }
     stdin.lock()
+}
+
+/// Fails if standard input is named and is a terminal: a command that has nothing else to read would seem to hang.
+pub fn refuse_typed(paths: &[PathBuf]) -> anyhow::Result<()> {
+    ensure!(
+        !(names_stdin(paths) && io::stdin().is_terminal()),
+        "standard input is a terminal. Name files or directories, or pipe manifests into the command"
+    );
+    Ok(())
+}
+
+/// Whether one of these paths is standard input.
+pub fn names_stdin(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| path.as_os_str() == "-")
 }
 
 /// Prints to standard output. A closed pipe is not a failure.

@@ -392,3 +392,56 @@ fn the_corpus_is_completed_and_then_complete() {
     let second = default_in(copy.path(), &["--diff", "."], "");
     assert_eq!(second.stdout, "", "{first:?}");
 }
+
+/// A pool as people write it, with lists indented or not and comments below them.
+fn laid_out(step: usize, list: usize) -> String {
+    let (s, l) = (" ".repeat(step), " ".repeat(list));
+    format!(
+        "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n{s}name: a\nspec:\n{s}template:\n{s}{s}spec:\n\
+         {s}{s}{s}nodeClassRef:\n{s}{s}{s}{s}group: karpenter.k8s.aws\n{s}{s}{s}{s}kind: EC2NodeClass\n{s}{s}{s}{s}name: a\n\
+         {s}{s}{s}requirements:\n{s}{s}{s}{l}- key: kubernetes.io/arch\n{s}{s}{s}{l}  operator: In\n\
+         {s}{s}{s}{l}  values: [amd64]\n{s}{s}{s}{l}# last comment of the list\n\n{s}# about the pool\n---\n# next\nkind: X\n"
+    )
+}
+
+#[test]
+fn new_keys_stand_below_the_comments_of_the_old_ones_and_are_indented_as_these() {
+    for (step, list) in [(2, 0), (2, 2), (4, 0), (4, 2), (4, 4)] {
+        let text = laid_out(step, list);
+        let (s, l) = (" ".repeat(step), " ".repeat(list));
+        let expected = text
+            .replace(
+                "# last comment of the list\n",
+                &format!("# last comment of the list\n{s}{s}{s}expireAfter: 720h\n"),
+            )
+            .replace(
+                "# about the pool\n",
+                &format!(
+                    "# about the pool\n{s}disruption:\n{s}{s}budgets:\n{s}{s}{l}- nodes: \"10%\"\n{s}{s}consolidateAfter: \
+                     0s\n{s}{s}consolidationPolicy: WhenEmptyOrUnderutilized\n"
+                ),
+            );
+        assert_eq!(completed(&text, &["-"]), expected, "{step} {list}");
+    }
+}
+
+#[test]
+fn several_files_are_one_stream_that_names_each() {
+    let text = POOL.split("---").next().expect("a pool");
+    let folder = directory(&[
+        ("pools/a.yaml", text),
+        ("pools/b.yaml", &format!("---\n{}", text.trim_end())),
+        ("pools/c.yaml", "kind: ConfigMap\napiVersion: v1\n"),
+    ]);
+    let written = COMPLETED.split("---").next().expect("a pool");
+    let outcome = default_in(folder.path(), &["pools"], "");
+    assert_eq!(
+        outcome.success(),
+        format!(
+            "---\n# Source: pools/a.yaml\n{written}# Source: pools/b.yaml\n---\n{written}---\n# Source: \
+             pools/c.yaml\nkind: ConfigMap\napiVersion: v1\n"
+        )
+    );
+    let one = default_in(folder.path(), &["pools/a.yaml"], "");
+    assert_eq!(one.success(), written, "who names a file knows it");
+}

@@ -397,3 +397,40 @@ fn markdown_takes_nothing_of_a_manifest_for_its_own() {
     );
     assert!(outcome.contains(r"a\*\_\<b\>\`\|\@all"), "{outcome}");
 }
+
+#[test]
+fn without_a_path_a_revision_is_compared_with_the_current_directory() {
+    let repository = Repository::new();
+    let named = repository.typed("poolgate diff --git origin/main .").success();
+    assert_eq!(
+        repository.typed("poolgate diff --git origin/main").success(),
+        named
+    );
+    let nothing = repository.typed("poolgate diff");
+    assert!(nothing.stderr.contains("give OLD and NEW"), "{nothing:?}");
+}
+
+/// Git answers while it is asked: pipes are full long before the last of so many names and texts.
+#[test]
+fn a_revision_of_many_large_files_is_read_by_one_process() {
+    let repository = Repository::new();
+    let filler = "# a line that takes room\n".repeat(4000);
+    let folder = repository.tree().join("many");
+    fs::create_dir(&folder).expect("a folder");
+    for number in 0..300 {
+        let pool = SOUND.replace("name: general", &format!("name: pool-{number}"));
+        fs::write(folder.join(format!("{number}.yaml")), format!("{pool}{filler}")).expect("a file");
+    }
+    let made = repository.typed(
+        "git add many && git -c user.name=a -c user.email=a@example.com -c commit.gpgsign=false commit -qm many",
+    );
+    assert!(made.status.success(), "{made:?}");
+    let said = repository
+        .typed("GIT_TRACE=$HOME/trace poolgate diff --git HEAD many")
+        .success();
+    assert!(said.starts_with("NodePools: 300 unchanged;"), "{said}");
+    let calls = repository
+        .typed("grep -c 'built-in: git cat-file' $HOME/trace")
+        .success();
+    assert_eq!(calls, "1\n");
+}

@@ -154,8 +154,6 @@ fn a_link_with_kubectls_prefix_is_a_plugin() {
 fn a_terminal_is_reported_what_is_waited_for_and_a_pipe_is_not() {
     let scene = Scene::new();
     for (command, wanted) in [
-        ("poolgate default", "waiting for manifests on standard input"),
-        ("poolgate budgets", "waiting for manifests on standard input"),
         ("poolgate lint -", "waiting for manifests on standard input"),
         (
             "poolgate admit",
@@ -170,5 +168,27 @@ fn a_terminal_is_reported_what_is_waited_for_and_a_pipe_is_not() {
         assert!(said.stdout.contains(wanted), "{command}: {said:?}");
         let piped = scene.typed(&format!("{command} </dev/null; true"));
         assert!(!piped.stderr.contains("waiting"), "{command}: {piped:?}");
+    }
+}
+
+/// Both read standard input where no path is named. Who types them alone has forgotten the path.
+#[test]
+fn default_and_budgets_do_not_wait_for_a_terminal() {
+    let scene = Scene::new();
+    for command in [
+        "poolgate default",
+        "poolgate budgets",
+        "poolgate budgets -",
+        "poolgate default --diff -",
+    ] {
+        let line = format!("script -qec \"{command}; echo code \\$?\" /dev/null </dev/null");
+        let said = scene.typed(&line).stdout;
+        assert!(
+            said.contains("error: standard input is a terminal"),
+            "{command}: {said}"
+        );
+        assert!(said.contains("code 2"), "{command}: {said}");
+        let piped = scene.typed(&format!("{command} <pool.yaml; true"));
+        assert!(!piped.stderr.contains("terminal"), "{command}: {piped:?}");
     }
 }

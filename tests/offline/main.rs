@@ -32,6 +32,7 @@ mod recipes;
 mod reference;
 mod serve;
 mod structure;
+mod terminals;
 mod written;
 
 #[path = "../support"]

@@ -33,6 +33,13 @@ pub fn typed(line: &str) -> Outcome {
     run(&mut shell, "")
 }
 
+/// Runs a shell line on a terminal of this width. `script` is the terminal; both streams end in its output.
+pub fn on_terminal(columns: usize, line: &str) -> String {
+    let line = format!("stty rows 24 cols {columns}; {line}");
+    let shown = typed(&format!("script -qec '{line}' /dev/null </dev/null"));
+    shown.stdout.replace("\r\n", "\n")
+}
+
 #[test]
 fn the_pages_of_lint_and_policy_show_what_the_program_says() {
     for (name, page, least) in [

@@ -94,3 +94,27 @@ fn planned_budgets_pass_lint_without_findings() {
         "{never} of {wishes} block all disruption"
     );
 }
+
+#[test]
+fn one_of_two_flags_is_needed_and_days_and_hours_are_taken_as_people_write_them() {
+    let plan =
+        |arguments: &[&str]| program::run(&[&["budgets", "plan", "--at=2026-01-05"], arguments].concat(), "");
+    let none = plan(&[]);
+    assert_eq!(none.status.code(), Some(2), "{none:?}");
+    assert!(
+        none.stderr.contains("<--allow <HOURS>|--freeze <HOURS>>"),
+        "{none:?}"
+    );
+    let budgets = |arguments: &[&str]| {
+        let text = plan(arguments).success();
+        text.split_once("spec:").expect("budgets").1.to_owned()
+    };
+    assert_eq!(
+        budgets(&["--allow=saturday 2-6"]),
+        budgets(&["--allow=sat 02:00-06:00"])
+    );
+    assert_eq!(
+        budgets(&["--freeze=Monday-friday 9-17:30"]),
+        budgets(&["--freeze=mon-fri 09:00-17:30"])
+    );
+}

@@ -72,8 +72,21 @@ impl WeeklyHours {
     }
 }
 
+/// The full names of the days.
+const FULL: [&str; 7] = [
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+];
+
 fn day(name: &str) -> Option<usize> {
-    DAYS.iter().position(|day| day.eq_ignore_ascii_case(name))
+    let is_name = |day: &&str| day.eq_ignore_ascii_case(name);
+    let short = DAYS.iter().position(is_name);
+    short.or_else(|| FULL.iter().position(is_name))
 }
 
 /// Whether a word is days, or was probably intended as days.
@@ -116,7 +129,7 @@ fn times(word: &str) -> Result<(usize, usize), &'static str> {
 }
 
 fn time(text: &str) -> Option<usize> {
-    let (hour, minute) = text.split_once(':')?;
+    let (hour, minute) = text.split_once(':').unwrap_or((text, "00"));
     let number = |text: &str| {
         let is_number = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| text.parse::<usize>().ok())?
@@ -148,6 +161,8 @@ mod tests {
             minutes("sat 02:00-06:00"),
             (sat + 120..sat + 360).collect::<Vec<_>>()
         );
+        assert_eq!(minutes("saturday 2-6"), minutes("sat 02:00-06:00"));
+        assert_eq!(minutes("Monday-friday 9-17:30"), minutes("mon-fri 09:00-17:30"));
         assert_eq!(minutes("Sat-Sun").len(), 2 * DAY);
         assert_eq!(
             minutes("fri-mon 9:00-17:30"),
@@ -178,7 +193,10 @@ mod tests {
             ("", "begins with neither days nor hours"),
             ("Europe/Berlin", "begins with neither days nor hours"),
             ("sat,xyz", "has a day other than"),
-            ("sat 2-6", "has hours other than"),
+            ("sat 2-25", "has hours other than"),
+            ("sat 2-", "has hours other than"),
+            ("sat 2", "has hours other than"),
+            ("satur 2-6", "begins with neither days nor hours"),
             ("sat 02:00", "has hours other than"),
             ("sat 24:00-25:00", "has hours other than"),
             ("sat 24:00-02:00", "has hours other than"),

@@ -128,13 +128,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut pools = Vec::new();
     let mut others = 0;
     let mut inputs = Vec::new();
-    match &mut live {
-        Some(live) => {
-            complaints.append(&mut live.complaints);
-            let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
-            pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
-        }
-        None => inputs = found(args, &picture)?,
+    if let Some(live) = &mut live {
+        complaints.append(&mut live.complaints);
+        let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
+        pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
+    } else {
+        terminal::refuse_typed(&args.paths)?;
+        inputs = found(args, &picture)?;
     }
     let patches = Patches::among(&inputs);
     for input in &inputs {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use poolgate_core::budget::{Budget, Reason, Reasons, Timing};
+use poolgate_core::budget::{Budget, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, sentences};
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
@@ -48,7 +48,6 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
 pub fn of_run(subjects: &[Subject<'_>], clock: &Clock) -> String {
     let notes = expiries(subjects)
         .into_iter()
-        .chain(concurrency(subjects))
         .chain(zone(clock).filter(|_| !subjects.is_empty()));
     let mut text = String::new();
     for note in written(notes) {
@@ -59,10 +58,10 @@ pub fn of_run(subjects: &[Subject<'_>], clock: &Clock) -> String {
 
 /// Each note, wrapped for a terminal.
 fn written(notes: impl Iterator<Item = String>) -> Vec<String> {
-    let options = textwrap::Options::new(terminal::line_width())
-        .initial_indent("note: ")
-        .subsequent_indent("      ");
-    notes.map(|note| textwrap::fill(&note, &options)).collect()
+    let width = terminal::line_width();
+    notes
+        .map(|note| terminal::wrapped(&note, "note: ", "      ", width))
+        .collect()
 }
 
 fn broken(subject: &Subject<'_>) -> Option<String> {
@@ -267,34 +266,6 @@ fn default_expiry(subject: &Subject<'_>) -> String {
 /// Whether a release removes expired nodes whatever budgets allow.
 fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
-}
-
-/// The meaning of the number of a budget, if it applies to one of the pools.
-fn concurrency(subjects: &[Subject<'_>]) -> Option<String> {
-    let counts = |subject: &&Subject<'_>| {
-        let any_limit = subject.budgets.iter().any(|budget| !budget.is_zero());
-        any_limit && !subject.active_reasons().is_empty() && broken(subject).is_none()
-    };
-    let mut counting = subjects.iter().filter(counts).peekable();
-    let release = counting.peek()?.release;
-    let expiry = if subjects.iter().any(|subject| Expiry::of(subject).is_some()) {
-        "Budgets do not limit spot interruption."
-    } else if expires_anyway(release) {
-        "Budgets limit neither expiration nor spot interruption."
-    } else {
-        "Nodes that expire also count against it, but from Karpenter 1.0 on budgets do not limit expiration. Budgets never \
-         limit spot interruption."
-    };
-    let prices = if counting.any(|subject| subject.active_reasons().contains(&Reason::Drifted)) {
-        " Drift does not compare prices, so the new node may cost more."
-    } else {
-        ""
-    };
-    Some(format!(
-        "The number of a budget limits how many nodes are disrupted simultaneously, not how many in total: when one node is \
-         gone, the next may be disrupted. It cannot limit a rate, such as one node an hour. Nodes that are not ready or \
-         already being deleted count against it. {expiry}{prices}"
-    ))
 }
 
 fn zone(clock: &Clock) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, ensure};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{
@@ -23,9 +23,10 @@ Examples:
   poolgate budgets plan --allow 'sat,sun' --freeze 'sun 18:00-24:00' --reason Drifted";
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("hours").args(["allow", "freeze"]).required(true).multiple(true))]
 pub struct PlanArgs {
     /// Allow disruption only in these hours, such as "sat 02:00-06:00 Europe/Berlin". May be repeated
-    #[arg(long, value_name = "HOURS", required_unless_present = "freeze")]
+    #[arg(long, value_name = "HOURS")]
     allow: Vec<String>,
 
     /// Allow no disruption in these hours, such as "mon-fri 09:00-17:00 Asia/Tokyo". May be repeated

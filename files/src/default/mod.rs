@@ -6,7 +6,7 @@ mod text;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use clap::Args;
 use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::policy::Policy;
@@ -72,10 +72,10 @@ struct Tally {
 
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
-    let names_stdin = args.paths.iter().any(|path| path.as_os_str() == "-");
-    if args.write && names_stdin {
+    if args.write && terminal::names_stdin(&args.paths) {
         bail!("--write cannot change standard input. Name the files");
     }
+    terminal::refuse_typed(&args.paths)?;
     let inputs = sources::find(&args.paths, None, &Excluded::nothing());
     sources::spare_by_stdout(&inputs.files)?;
     let work = DefaultRun {
@@ -84,10 +84,6 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         karpenter: args.review_args.karpenter(),
         patches: Patches::among(&inputs.files),
     };
-    ensure!(
-        args.write || args.diff || inputs.files.len() < 2,
-        "several files cannot be printed as one. Name one, or add --diff or --write"
-    );
     for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
         terminal::remark(&format!("using the defaults of policy {}", terminal::clean(file)));
     }
@@ -95,8 +91,13 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         terminal::remark(&caution);
     }
     let mut tally = Tally::default();
+    let prints = !args.write && !args.diff;
+    let is_one = inputs.files.len() == 1 && inputs.files.iter().all(|input| input.is_named);
     for input in &inputs.files {
         match work.printed(input, &mut tally) {
+            Ok(text) if prints && !is_one && !text.is_empty() => {
+                terminal::print(with_source(&input.name, &text))?;
+            }
             Ok(text) => terminal::print(text)?,
             Err(error) => {
                 tally.troubles += 1;
@@ -128,8 +129,8 @@ impl DefaultRun<'_> {
     /// The output for one input. Completes every object that it can, even if another one is broken.
     fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
         let before = match input.read() {
-            // Only what is printed whole must be text.
-            Err(error) if error.is_unrelated() && (self.args.diff || self.args.write) => {
+            // A file that is named and printed must be text.
+            Err(error) if error.is_unrelated() && (self.args.diff || self.args.write || !input.is_named) => {
                 return Ok(String::new());
             }
             read => read?,
@@ -170,4 +171,13 @@ impl DefaultRun<'_> {
         }
         Ok(String::new())
     }
+}
+
+/// A text as a part of a stream, with its file as `helm template` names it.
+fn with_source(name: &str, text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // A comment stands before the mark of the document too.
+    let mark = if text.starts_with("---") { "" } else { "---\n" };
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{mark}# Source: {name}\n{text}{end}")
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -56,10 +57,11 @@ fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<V
         .filter(|entry| is_wanted(entry.path))
         .partition(|entry| !entry.is_link);
     let mut seen: HashSet<String> = files.iter().map(|entry| entry.path.to_owned()).collect();
+    let mut objects = Objects::of(folder)?;
     let mut texts = Vec::new();
-    let mut add = |id: &str, path: &str| {
+    let mut add = |objects: &mut Objects, id: &str, path: &str| {
         let name = || path.escape_debug().to_string();
-        match blob(folder, id).with_context(name)? {
+        match objects.text(id).with_context(name)? {
             Err(error) if error.is_unrelated() && file.is_none() => {}
             text => {
                 let path = if file.is_some() { "" } else { path };
@@ -69,24 +71,31 @@ fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<V
         anyhow::Ok(())
     };
     for entry in files {
-        add(entry.id, entry.path)?;
+        add(&mut objects, entry.id, entry.path)?;
     }
     for link in links {
         // A file that is reached twice is read once.
-        if let Some((target, id)) = followed(folder, revision, link)?
+        if let Some((target, id)) = followed(&mut objects, folder, revision, link)?
             && seen.insert(target)
         {
-            add(&id, link.path)?;
+            add(&mut objects, &id, link.path)?;
         }
     }
+    objects.end()?;
     Ok(texts)
 }
 
 /// The path and the object of the file that a link leads to, if the revision has it.
-fn followed(folder: &Path, revision: &str, link: &Entry<'_>) -> anyhow::Result<Option<(String, String)>> {
+fn followed(
+    objects: &mut Objects,
+    folder: &Path,
+    revision: &str,
+    link: &Entry<'_>,
+) -> anyhow::Result<Option<(String, String)>> {
     let (mut path, mut id) = (link.path.to_owned(), link.id.to_owned());
     for _ in 0..MAX_LINKS {
-        let target = git(folder, ["cat-file", "blob", &id].map(OsString::from))?;
+        let target = objects.text(&id)?;
+        let target = target.with_context(|| link.path.escape_debug().to_string())?;
         let Some(next) = beside(&path, &target) else { break };
         let list = ["ls-tree", "-z", revision, "--", &next].map(OsString::from);
         let listed = git(folder, list)?;
@@ -118,23 +127,67 @@ fn beside(path: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The text of an object, or why it has none.
-fn blob(folder: &Path, id: &str) -> anyhow::Result<Result<String, ReadError>> {
-    let mut git = command(folder, ["cat-file", "blob", id].map(OsString::from))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("git cannot be run")?;
-    let text = git.stdout.take().map_or_else(|| Ok(String::new()), read_finite);
-    let status = git.wait().context("git cannot be run")?;
-    // It is not read to its end if that is known to be too much.
-    ensure!(status.success() || text.is_err(), "git cat-file has failed");
-    Ok(text)
+/// `git cat-file --batch`. One process for each file would take minutes for a large repository.
+struct Objects {
+    git: Child,
+    asked: ChildStdin,
+    answers: BufReader<ChildStdout>,
 }
+
+impl Objects {
+    fn of(folder: &Path) -> anyhow::Result<Self> {
+        let mut git = command(folder, ["cat-file", "--batch"].map(OsString::from))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context(NO_GIT)?;
+        let (asked, answers) = (git.stdin.take(), git.stdout.take());
+        Ok(Self {
+            asked: asked.context(NO_GIT)?,
+            answers: BufReader::new(answers.context(NO_GIT)?),
+            git,
+        })
+    }
+
+    /// The text of an object, or why it has none. Its answer is `ID blob SIZE`, the bytes and a line end. It is read to its
+    /// end before the next question: neither side ever waits for the other to empty a pipe.
+    fn text(&mut self, id: &str) -> anyhow::Result<Result<String, ReadError>> {
+        writeln!(self.asked, "{id}").context(FAILED)?;
+        let mut head = String::new();
+        self.answers.read_line(&mut head).context(FAILED)?;
+        let size = head.trim_end().strip_prefix(id);
+        let size = size.and_then(|about| about.strip_prefix(" blob ")?.parse().ok());
+        let size: u64 = size.with_context(|| format!("{FAILED}: {}", terminal::clean(head.trim_end())))?;
+        let mut bytes = (&mut self.answers).take(size);
+        let text = read_finite(&mut bytes);
+        // It is not read to its end if that is known to be too much.
+        io::copy(&mut bytes, &mut io::sink()).context(FAILED)?;
+        let is_whole = bytes.limit() == 0;
+        let mut end = [0];
+        self.answers.read_exact(&mut end).context(FAILED)?;
+        ensure!(is_whole && end == *b"\n", FAILED);
+        Ok(text)
+    }
+
+    /// Git ends when nothing more is asked.
+    fn end(mut self) -> anyhow::Result<()> {
+        drop(self.asked);
+        let status = self.git.wait().context(FAILED)?;
+        ensure!(status.success(), FAILED);
+        Ok(())
+    }
+}
+
+const NO_GIT: &str = "git cannot be run";
+const FAILED: &str = "git cat-file has failed";
 
 /// What a git command prints.
 fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::Result<String> {
-    let output = command(folder, arguments).output().context("git cannot be run")?;
+    let output = command(folder, arguments)
+        .stdin(Stdio::null())
+        .output()
+        .context(NO_GIT)?;
     let why = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "{}", terminal::clean(why.trim()));
     String::from_utf8(output.stdout).context("is not UTF-8")
@@ -142,7 +195,7 @@ fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::
 
 fn command(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> Command {
     let mut git = Command::new("git");
-    git.current_dir(folder).args(arguments).stdin(Stdio::null());
+    git.current_dir(folder).args(arguments);
     git.env("GIT_TERMINAL_PROMPT", "0");
     git
 }

@@ -27,9 +27,9 @@ const FOUND: u8 = 1;
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// A file, a directory, or - for standard input. With --git or --cluster, it is NEW
+    /// A file, a directory, or - for standard input. With --git or --cluster, it is NEW [default there: .]
     #[arg(value_name = "OLD")]
-    first: PathBuf,
+    first: Option<PathBuf>,
 
     /// The same for the manifests that would be applied
     #[arg(value_name = "NEW", conflicts_with_all = ["git", "cluster"])]
@@ -111,28 +111,26 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.kube.connect(args.cluster, connect)?;
     let mut karpenter = args.review_args.karpenter();
     let is_stdin = |side: &Path| side.as_os_str() == "-";
+    let first = args.first.clone().unwrap_or_else(|| ".".into());
     let (mut old, new) = match (&args.second, &args.git, &cluster) {
         (Some(second), ..) => {
             ensure!(
-                !(is_stdin(&args.first) && is_stdin(second)),
+                !(is_stdin(&first) && is_stdin(second)),
                 "standard input can be read only once. Give a file for OLD or NEW"
             );
-            (
-                Side::of_files(&args.first, false)?,
-                Side::of_files(second, false)?,
-            )
+            (Side::of_files(&first, false)?, Side::of_files(second, false)?)
         }
         (None, Some(revision), _) => {
             ensure!(
-                !is_stdin(&args.first),
+                !is_stdin(&first),
                 "--git compares files, not standard input. Name the files"
             );
-            let new = Side::of_files(&args.first, false)?;
-            (Side::of_revision(revision, &args.first, &new)?, new)
+            let new = Side::of_files(&first, false)?;
+            (Side::of_revision(revision, &first, &new)?, new)
         }
         (None, None, Some(cluster)) => {
             karpenter = cluster.karpenter(&karpenter)?;
-            (Side::of_cluster(cluster)?, Side::of_files(&args.first, true)?)
+            (Side::of_cluster(cluster)?, Side::of_files(&first, true)?)
         }
         (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
     };

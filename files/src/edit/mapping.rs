@@ -34,17 +34,38 @@ pub fn into_mapping(
 fn block(text: &str, mapping: NodeRef<'_, '_>, entries: &[(String, Value)]) -> Option<Replacement> {
     let (first, _) = mapping.entries().next()?;
     let separator = separator(text, first.span().start());
-    let end = mapping.span().end();
-    let line = text.get(end..)?.split('\n').next()?;
-    let at = end + line.trim_end_matches('\r').len();
+    let by = yaml::Indentation::of(text);
     let mut new = String::new();
     for (key, value) in entries {
-        for line in yaml::entry(key, value).lines() {
+        for line in yaml::entry(key, value, by).lines() {
             new.push_str(&separator);
             new.push_str(line);
         }
     }
-    Some(inserted(at, new))
+    let end = mapping.span().end();
+    let line = text.get(end..)?.split('\n').next()?;
+    let end = end + line.trim_end_matches('\r').len();
+    let column = line_before(text, first.span().start()).chars().count();
+    Some(inserted(behind_comments(text, end, column)?, new))
+}
+
+/// The end of the last comment below a line that belongs to a mapping whose keys are at a column; the end of the line if
+/// there is none. At the left margin a comment may belong to what follows.
+fn behind_comments(text: &str, end: usize, column: usize) -> Option<usize> {
+    let mut at = end;
+    let rest = text.get(end..)?;
+    let mut next = end + rest.find('\n').map_or(rest.len(), |newline| newline + 1);
+    for line in text.get(next..)?.split_inclusive('\n') {
+        let words = line.trim_start_matches(' ');
+        let blanks = line.len() - words.len();
+        if words.starts_with('#') && blanks >= column.max(1) {
+            at = next + line.trim_end_matches(['\n', '\r']).len();
+        } else if !words.trim().is_empty() {
+            break;
+        }
+        next += line.len();
+    }
+    Some(at)
 }
 
 /// After the last entry: on a new line if that entry has its own line, else in the same line.
@@ -144,6 +165,11 @@ fn newline(text: &str) -> &'static str {
 /// comment.
 pub fn removed(text: &str, key: Span, value: Span) -> Option<(Span, String)> {
     if let Some(line) = indentation(text, key) {
+        // A comment above would be taken for one about the next key.
+        let above = text.get(..line)?.lines().next_back().unwrap_or_default();
+        if above.trim_start().starts_with('#') {
+            return None;
+        }
         let behind = text.get(value.end()..)?;
         let rest = behind.split_inclusive('\n').next().unwrap_or_default();
         // In JSON a comma follows.

@@ -4,10 +4,51 @@ use serde_json::{Value, json};
 
 use poolgate_core::manifest;
 
+/// By how many columns a text indents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Indentation {
+    /// The entries of a mapping below their key.
+    pub entries: usize,
+    /// The dashes of a list below its key.
+    pub items: usize,
+}
+
+impl Indentation {
+    /// What kubectl writes.
+    pub const USUAL: Self = Self { entries: 2, items: 0 };
+
+    /// What a text does first; the usual where it does neither.
+    pub fn of(text: &str) -> Self {
+        let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let is_content = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let lines: Vec<&str> = text.lines().filter(is_content).collect();
+        let (mut entries, mut items) = (None, None);
+        for (key, below) in lines.iter().zip(lines.iter().skip(1)) {
+            let key = key.split(" #").next().unwrap_or_default().trim_end();
+            let inner = key.trim_start_matches([' ', '-']);
+            if !inner.ends_with(':') {
+                continue;
+            }
+            let Some(by) = blanks(below).checked_sub(key.len() - inner.len()) else {
+                continue;
+            };
+            if below.trim_start().starts_with("- ") {
+                items = items.or(Some(by));
+            } else if by > 0 {
+                entries = entries.or(Some(by));
+            }
+        }
+        Self {
+            entries: entries.unwrap_or(Self::USUAL.entries),
+            items: items.unwrap_or(Self::USUAL.items),
+        }
+    }
+}
+
 /// A key with its value.
-pub fn entry(key: &str, value: &Value) -> String {
+pub fn entry(key: &str, value: &Value, by: Indentation) -> String {
     let mut lines = Vec::new();
-    push_entry(&mut lines, "", key, value);
+    push_entry(&mut lines, "", key, value, by);
     lines.join("\n")
 }
 
@@ -17,12 +58,12 @@ pub fn document(value: &Value) -> String {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (key, value) in fields {
-                push_entry(&mut lines, "", key, value);
+                push_entry(&mut lines, "", key, value, Indentation::USUAL);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for item in items {
-                push_item(&mut lines, "", item);
+                push_item(&mut lines, "", item, Indentation::USUAL);
             }
         }
         scalar => lines.push(shown(scalar)),
@@ -58,20 +99,21 @@ pub fn in_quotes_of(old: &str, value: &Value) -> String {
     }
 }
 
-fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value) {
+fn push_entry(lines: &mut Vec<String>, indent: &str, key: &str, value: &Value, by: Indentation) {
     let key = text(key);
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             lines.push(format!("{indent}{key}:"));
-            let deeper = format!("{indent}  ");
+            let deeper = format!("{indent}{:width$}", "", width = by.entries);
             for (key, value) in fields {
-                push_entry(lines, &deeper, key, value);
+                push_entry(lines, &deeper, key, value, by);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             lines.push(format!("{indent}{key}:"));
+            let deeper = format!("{indent}{:width$}", "", width = by.items);
             for item in items {
-                push_item(lines, indent, item);
+                push_item(lines, &deeper, item, by);
             }
         }
         Value::String(text) if is_literal(text) => {
@@ -102,7 +144,7 @@ fn is_literal(text: &str) -> bool {
         && text.split('\n').all(is_plain)
 }
 
-fn push_item(lines: &mut Vec<String>, indent: &str, item: &Value) {
+fn push_item(lines: &mut Vec<String>, indent: &str, item: &Value, by: Indentation) {
     let Some(fields) = item.as_object().filter(|fields| !fields.is_empty()) else {
         lines.push(format!("{indent}- {}", shown(item)));
         return;
@@ -110,7 +152,7 @@ fn push_item(lines: &mut Vec<String>, indent: &str, item: &Value) {
     let first = lines.len();
     let deeper = format!("{indent}  ");
     for (key, value) in fields {
-        push_entry(lines, &deeper, key, value);
+        push_entry(lines, &deeper, key, value, by);
     }
     if let Some(line) = lines.get_mut(first)
         && let Some(rest) = line.strip_prefix(&deeper)
@@ -174,13 +216,29 @@ mod tests {
         ] {
             let object = json!({"key": value, "and": 7});
             for (text, read) in [
-                (entry("key", &value), json!({"key": value})),
+                (entry("key", &value, Indentation::USUAL), json!({"key": value})),
+                (
+                    entry("key", &value, Indentation { entries: 4, items: 2 }),
+                    json!({"key": value}),
+                ),
                 (document(&object), object.clone()),
                 (flow(&object), object.clone()),
                 (document(&json!([object, value])), json!([object, value])),
             ] {
                 assert_eq!(values(&text).next(), Some(read), "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_text_shows_how_it_is_indented() {
+        for (text, entries, items) in [
+            ("a: 1\n", 2, 0),
+            ("a:\n    b: 1\n    c: # why\n      # more\n      - 1\n", 4, 2),
+            ("a:\n- b:\n  - 1\n", 2, 0),
+            ("- b:\n    - 1\n    - c:\n         d: 1\n", 3, 2),
+        ] {
+            assert_eq!(Indentation::of(text), Indentation { entries, items }, "{text}");
         }
     }
 

@@ -74,10 +74,9 @@ impl Shown<'_> {
         };
         let start = finding.place.start;
         let note = |text: &str| Level::NOTE.message(self.wrapped(text, "   = note: ".len()).into_owned());
-        let label = self.label();
+        let (label, rest) = self.label();
         let (group, unlabelled) = match excerpt(name, text, finding, label.as_deref()) {
-            Some(snippet) if label.is_some() => (title.element(snippet), None),
-            Some(snippet) => (title.element(snippet), finding.field_of_object()),
+            Some(snippet) => (title.element(snippet), rest),
             None => (
                 title.element(Origin::path(name).line(start.line).char_column(start.column)),
                 finding.field_of_object(),
@@ -107,26 +106,39 @@ impl Shown<'_> {
         }
     }
 
-    /// What stands beside the marked text: field and object, as far as they fit; `None` if they do not fit.
-    fn label(&self) -> Option<String> {
+    /// Field and object in two parts: what stands beside the marked text, as far as it fits, and the rest of them.
+    fn label(&self) -> (Option<String>, Option<String>) {
         let finding = self.finding;
-        let whole = finding.field_of_object()?;
-        let Some(width) = self.width else {
-            return Some(whole);
+        let Some(whole) = finding.field_of_object() else {
+            return (None, None);
         };
-        let place = finding.place;
+        let before = self.columns_before_label();
+        let fits = |label: &str| match (self.width, before) {
+            (None, _) => true,
+            (Some(width), Some(before)) => before + label.chars().count() <= width,
+            (Some(_), None) => false,
+        };
+        if fits(&whole) {
+            return (Some(whole), None);
+        }
+        match (&finding.field, &finding.object) {
+            (Some(field), Some(object)) if fits(&field.to_string()) => {
+                (Some(field.to_string()), Some(object.to_string()))
+            }
+            _ => (None, Some(whole)),
+        }
+    }
+
+    /// How many columns the line number and the marked text take.
+    fn columns_before_label(&self) -> Option<usize> {
+        let place = self.finding.place;
         let marked = if place.end.line == place.start.line {
             place.end.column
         } else {
             let line = line_around(self.text, place.span)?;
             place.start.column + self.text.get(place.span.start()..line.end)?.chars().count()
         };
-        let before = place.start.line.to_string().len() + " | ".len() + marked;
-        let field = finding.field.as_ref().map(ToString::to_string);
-        [Some(whole), field]
-            .into_iter()
-            .flatten()
-            .find(|label| before + label.chars().count() <= width)
+        Some(place.start.line.to_string().len() + " | ".len() + marked)
     }
 
     /// A text wrapped to fit the terminal after `before` columns. Without a terminal it is not wrapped.
@@ -134,8 +146,10 @@ impl Shown<'_> {
         let Some(width) = self.width else {
             return Cow::Borrowed(text);
         };
-        let options =
-            textwrap::Options::new(width.saturating_sub(before).max(LEAST_WIDTH)).break_words(false);
+        // Half a label key or half a flag cannot be read.
+        let options = textwrap::Options::new(width.saturating_sub(before).max(LEAST_WIDTH))
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false);
         Cow::Owned(textwrap::fill(text, options))
     }
 }

@@ -7,10 +7,23 @@ use poolgate_core::diagnostic::counted;
 
 use super::FileReport;
 use super::finding::Finding;
+use super::tally::{Count, Tally};
 use crate::terminal;
 
 pub const OPENING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"poolgate lint\">\n";
-pub const CLOSING: &str = "</testsuites>\n";
+
+/// The end. A run that reports on no file has a suite that says so: some readers take a list without a suite for a mistake.
+pub fn closing(tally: &Tally) -> String {
+    let found = [Count::Objects, Count::Errors, Count::Warnings, Count::Notes];
+    let empty = if found.iter().all(|what| tally.of(*what) == 0) {
+        "  <testsuite name=\"poolgate lint\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\">
+    <testcase name=\"no NodePool found\" classname=\"poolgate lint\"/>
+  </testsuite>\n"
+    } else {
+        ""
+    };
+    format!("{empty}</testsuites>\n")
+}
 
 pub fn file(file: &FileReport<'_>) -> String {
     if file.objects == 0 && file.findings.is_empty() {

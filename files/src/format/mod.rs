@@ -8,6 +8,7 @@ mod gitlab;
 mod human;
 mod json;
 mod junit;
+mod line_hash;
 mod lines;
 pub mod output;
 mod sarif;
@@ -133,7 +134,7 @@ impl Printer<'_> {
         match self.format {
             Format::Json => json::closing(summary),
             Format::Gitlab => gitlab::CLOSING.into(),
-            Format::Junit => junit::CLOSING.into(),
+            Format::Junit => junit::closing(summary.tally),
             Format::Sarif => sarif::closing(summary.tally, self.pages),
             Format::Statistics => lines::statistics(summary.tally),
             Format::Human | Format::Concise | Format::Github | Format::Diff => String::new(),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::finding::Finding;
 use super::gitlab::Fingerprints;
+use super::line_hash::LineHashes;
 use super::tally::Tally;
 use super::{FileReport, RulePages, listed, uri, without_empty};
 use crate::edit::{SourceRange, TextEdit};
@@ -17,13 +18,18 @@ pub const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1
 pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
     let uri = uri(file.name);
+    let lines = LineHashes::of(file.text);
     listed(file.findings.iter().map(|finding| {
-        let fingerprint = fingerprints.next_for(file.name, finding);
-        result(&uri, &fingerprint, finding)
+        let line = lines.of_line(finding.place.start.line);
+        let fingerprints = without_empty(json!({
+            "poolgate/v1": fingerprints.next_for(file.name, finding),
+            "primaryLocationLineHash": line,
+        }));
+        result(&uri, &fingerprints, finding)
     }))
 }
 
-fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
+fn result(own: &str, fingerprints: &Value, finding: &Finding) -> Value {
     let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| {
         let name = |field: &FieldPath| json!({"fullyQualifiedName": field.to_string()});
         without_empty(json!({
@@ -44,7 +50,7 @@ fn result(own: &str, fingerprint: &str, finding: &Finding) -> Value {
         "message": {"text": finding.sentences()},
         "locations": [location(own, finding.place, finding.field.as_ref())],
         "relatedLocations": related.chain(elsewhere).collect::<Value>(),
-        "partialFingerprints": {"poolgate/v1": fingerprint},
+        "partialFingerprints": fingerprints,
         "fixes": fixes.collect::<Value>(),
     }))
 }
@@ -99,6 +105,7 @@ fn descriptor(id: &str, pages: RulePages<'_>) -> Value {
     without_empty(json!({
         "id": id,
         "shortDescription": {"text": title},
+        "fullDescription": {"text": why},
         "help": {
             "text": format!("{why}\n\nMore: poolgate explain {id}"),
             "markdown": format!("{why}\n\nMore: `poolgate explain {id}`"),

@@ -65,8 +65,11 @@ impl fmt::Display for Summary<'_> {
             [] => {}
             found => write!(f, ": {}", found.join(", "))?,
         }
+        let lowered = tally.of(Count::Lowered);
+        if lowered > 0 {
+            write!(f, " ({lowered} that Karpenter rejects anyway)")?;
+        }
         for (what, name, which) in [
-            (Count::Lowered, "warning", "that Karpenter rejects anyway"),
             (Count::Parts, "patch", "checked on its own"),
             (Count::Encrypted, "encrypted document", "skipped"),
             (Count::Others, "other object", "skipped"),

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::{Args, ColorChoice, ValueEnum};
+use clap::builder::UnknownArgumentValueParser;
+use clap::{Arg, Args, ColorChoice, ValueEnum};
 use jiff::Timestamp;
 
 use crate::format::Format;
@@ -16,7 +17,17 @@ use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::manifest::Variables;
 use poolgate_core::policy::names_rule;
 
+/// What the flag of the format is called elsewhere: an error that names the one here.
+fn names_output() -> Arg {
+    let suggestion = UnknownArgumentValueParser::suggest_arg("--output");
+    Arg::new("format")
+        .long("format")
+        .hide(true)
+        .value_parser(suggestion)
+}
+
 #[derive(Debug, Args)]
+#[command(arg = names_output())]
 pub struct LintArgs {
     /// Files, directories, or - for standard input [default: the current directory]
     #[arg(value_name = "PATH")]

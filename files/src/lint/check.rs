@@ -202,6 +202,10 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.tally.add(Count::Encrypted, 1);
             return;
         }
+        if let Some(note) = notes::text_instead_of_object(document) {
+            self.note(document, note, None);
+            return;
+        }
         let subjects = Subjects::find(document.value(), self.manifest.whole, self.manifest.karpenter);
         let overlays = subjects.others.iter().filter(|other| other.is_overlay()).count();
         self.tally.add(Count::Others, subjects.others.len() - overlays);
@@ -284,7 +288,7 @@ impl<'a, 't> FileCheck<'a, 't> {
                 let span = edit::span_at(document, &field, &ErrorType::Required);
                 (span, Some(field))
             }
-            Place::Comment(span) => (span, None),
+            Place::Text(span) => (span, None),
         };
         let place = self.located(span);
         self.findings.push(Finding {

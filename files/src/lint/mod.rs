@@ -21,7 +21,7 @@ mod suppress;
 mod together;
 mod unserved;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -89,15 +89,24 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                 policy_report::write(cluster, api, pool, results),
             );
         }
-        outputs.file(&outcome.printed)?;
-        for (rule, printed) in &outcome.once {
-            if !tally.rules.contains_key(rule) {
-                tally.rules.insert(rule, 1);
-                tally.add_findings(Severity::Note, 1);
-                outputs.file(printed)?;
+        let new = |finding: &&Finding| is_reported_once(finding) && !tally.rules.contains_key(finding.rule);
+        let new: BTreeSet<&'static str> = outcome
+            .once
+            .iter()
+            .flat_map(|once| &once.findings)
+            .filter(new)
+            .map(|finding| finding.rule)
+            .collect();
+        match &outcome.once {
+            Some(once) if !new.is_empty() => {
+                for rule in &new {
+                    tally.rules.insert(rule, 1);
+                    tally.add_findings(Severity::Note, 1);
+                }
+                outputs.file(&once.printed(&outcome, &new, &printers))
             }
+            _ => outputs.file(&outcome.printed),
         }
-        anyhow::Ok(())
     };
     let work = |input: &Input| Outcome::of(reader.read(input), input, &printers, args);
     parallel::in_order(&inputs, work, &mut take)?;
@@ -208,10 +217,10 @@ fn exit_code(tally: &Tally, args: &LintArgs) -> u8 {
 /// What one input adds to the results of the run.
 struct Outcome {
     name: String,
-    /// Its findings as each output prints them.
+    /// Its findings as each output prints them, without those that are reported once in a run.
     printed: Vec<String>,
-    /// Findings that are reported once in a run, with their rule.
-    once: Vec<(&'static str, Vec<String>)>,
+    /// All of them, if some are reported once in a run.
+    once: Option<WithOnce>,
     tally: Tally,
     pools: CheckedPools,
     /// Messages besides the findings, one line each.
@@ -231,10 +240,12 @@ impl Outcome {
             mut remarks,
         } = reading;
         let is_read = tally.of(Count::Unreadable) == 0;
-        let (mut once, findings): (Vec<Finding>, Vec<Finding>) =
-            findings.into_iter().partition(is_reported_once);
-        once.sort_by_key(|finding| finding.rule);
-        once.dedup_by_key(|finding| finding.rule);
+        let has_once = findings.iter().any(is_reported_once);
+        let all = has_once.then(|| findings.clone());
+        let findings: Vec<Finding> = findings
+            .into_iter()
+            .filter(|finding| !is_reported_once(finding))
+            .collect();
         tally.add_all(&findings);
         if tally.of(Count::Omitted) > 0 {
             let (name, more) = (&input.name, tally.of(Count::Omitted));
@@ -247,18 +258,51 @@ impl Outcome {
             findings: &findings,
             fixed: shown.as_deref(),
         };
-        let once = once.chunks(1).filter_map(|findings| {
-            let rule = findings.first()?.rule;
-            Some((rule, output::print(printers, &FileReport { findings, ..report })))
-        });
+        let printed = output::print(printers, &report);
+        let results = (args.report && is_read).then(|| policy_report::results(&findings));
         Self {
             name: input.name.clone(),
-            printed: output::print(printers, &report),
-            once: once.collect(),
-            results: (args.report && is_read).then(|| policy_report::results(&findings)),
+            printed,
+            once: all.map(|findings| WithOnce {
+                text,
+                shown,
+                findings,
+            }),
+            results,
             tally,
             pools,
             remarks,
         }
+    }
+}
+
+/// What is printed of an input if it is the first with a finding that is reported once in a run.
+struct WithOnce {
+    text: String,
+    shown: Option<String>,
+    /// In the order of the text.
+    findings: Vec<Finding>,
+}
+
+impl WithOnce {
+    /// The findings as each output prints them: of those that are reported once, the first of each of these rules.
+    fn printed(
+        &self,
+        outcome: &Outcome,
+        rules: &BTreeSet<&'static str>,
+        printers: &[Printer<'_>],
+    ) -> Vec<String> {
+        let mut left = rules.clone();
+        let findings = self.findings.iter();
+        let findings = findings.filter(|finding| !is_reported_once(finding) || left.remove(finding.rule));
+        let findings: Vec<Finding> = findings.cloned().collect();
+        let report = FileReport {
+            name: &outcome.name,
+            text: &self.text,
+            objects: outcome.tally.of(Count::Objects),
+            findings: &findings,
+            fixed: self.shown.as_deref(),
+        };
+        output::print(printers, &report)
     }
 }

@@ -17,8 +17,8 @@ pub struct Note {
 pub enum Place {
     /// A field, from the root of the document.
     Field(FieldPath),
-    /// A comment for poolgate, or a part of it.
-    Comment(Span),
+    /// A comment for poolgate, a part of it, or other text.
+    Text(Span),
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ impl Note {
     pub fn field(&self) -> String {
         match &self.place {
             Place::Field(field) => field.to_string(),
-            Place::Comment(_) => String::new(),
+            Place::Text(_) => String::new(),
         }
     }
 }

@@ -4,7 +4,7 @@
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
-use poolgate_core::manifest::{Document, any_text, can_be_given, has_variable, variables_in};
+use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
 use poolgate_core::review::Subject;
 use serde::de::IgnoredAny;
 
@@ -85,6 +85,22 @@ fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note
         suggestion: "write it, or run `poolgate default --write`. If poolgate's webhook writes it in your cluster, set \
                      cluster: {webhook: defaults} in the policy"
             .into(),
+    })
+}
+
+/// An object that is a text for YAML, because of the text before its first brace: `//` begins no comment.
+pub fn text_instead_of_object(document: &Document<'_>) -> Option<Note> {
+    let text = document.value().as_str()?;
+    let is_object = text.contains("karpenter.sh/") && text.contains("apiVersion") && text.contains('{');
+    let span = document.root().filter(|_| is_object)?.span();
+    let line = text.split_whitespace().next()?.len();
+    Some(Note {
+        rule: text_rules::SYNTAX,
+        place: Place::Text(Span::new(span.start(), span.start() + line)),
+        message: "this document is a text, not an object".into(),
+        suggestion:
+            "remove what is before the object. JSON has no comments, and a comment of YAML begins with #"
+                .into(),
     })
 }
 

@@ -11,7 +11,7 @@ use super::check::{Manifest, check, settle};
 use super::misnamed::CheckedPools;
 use super::settings::Settings;
 use super::together::Together;
-use crate::edit::{self, SourceRange, TextEdit};
+use crate::edit::{self, Change, SourceRange, TextEdit};
 use crate::format::finding::{self, Finding};
 use crate::format::tally::{Count, Tally};
 use crate::review_args::Policies;
@@ -99,7 +99,7 @@ impl Reader<'_> {
             let last = fixed.as_ref().unwrap_or(first);
             let findings = last.findings.iter();
             let mut edits: Vec<(&TextEdit, bool)> = findings
-                .filter_map(|finding| Some((finding.edit()?, finding.is_storable)))
+                .filter_map(|finding| Some((finding.edit()?, may_be_stored(finding))))
                 .collect();
             edits.sort_by_key(|(edit, _)| edit.place.span);
             edits.dedup_by(|(next, _), (edit, _)| next.place.span.start() < edit.place.span.end());
@@ -113,7 +113,7 @@ impl Reader<'_> {
             // Of a value that was never stored, no node was made.
             let replacing = edits
                 .iter()
-                .filter(|(edit, is_storable)| *is_storable && Template::is_hashed(&edit.field));
+                .filter(|(edit, is_stored)| *is_stored && Template::is_hashed(&edit.field));
             let counts = [(Count::Fixed, edits.len()), (Count::Replacing, replacing.count())];
             let mut next = self.checked(input, text);
             for (what, count) in counts {
@@ -169,4 +169,12 @@ impl Reading {
         };
         self.findings.insert(0, finding);
     }
+}
+
+/// Whether a cluster may have stored what a fix changes. It has no object that Karpenter rejects, and no field that its
+/// definition lacks.
+fn may_be_stored(finding: &Finding) -> bool {
+    let is_dropped =
+        finding.rule == "field-unknown" && finding.edit().is_some_and(|edit| edit.change == Change::Remove);
+    finding.is_storable && !is_dropped
 }

@@ -64,10 +64,17 @@ impl<'t> Suppressions<'t> {
     }
 
     fn add(&mut self, comment: &Comment<'t>, directive: &'t str, document: &Document<'t>, text: &'t str) {
-        let (names, why) = match directive.split_once("--") {
-            Some((names, why)) => (names, why.trim()),
-            None => (directive, ""),
-        };
+        // Editors and phones make one dash of two.
+        let mut dashes = ["--", "—", "–"]
+            .into_iter()
+            .filter_map(|dash| directive.split_once(dash));
+        let first = dashes.next().map(|first| {
+            dashes.fold(
+                first,
+                |first, next| if next.0.len() < first.0.len() { next } else { first },
+            )
+        });
+        let (names, why) = first.map_or((directive, ""), |(names, why)| (names, why.trim()));
         let Some(names) = names.trim_start().strip_prefix("ignore ") else {
             return self.syntax(comment, "this comment for poolgate cannot be parsed");
         };
@@ -90,7 +97,7 @@ impl<'t> Suppressions<'t> {
             if let Some((message, suggestion)) = wrong {
                 self.mistakes.push(Note {
                     rule: IGNORE_UNKNOWN,
-                    place: Place::Comment(name),
+                    place: Place::Text(name),
                     message,
                     suggestion,
                 });
@@ -111,7 +118,7 @@ impl<'t> Suppressions<'t> {
     fn syntax(&mut self, comment: &Comment<'_>, message: &str) {
         self.mistakes.push(Note {
             rule: IGNORE_SYNTAX,
-            place: Place::Comment(comment.span),
+            place: Place::Text(comment.span),
             message: message.to_owned(),
             suggestion: "write # poolgate: ignore RULE -- why".to_owned(),
         });
@@ -139,7 +146,7 @@ impl<'t> Suppressions<'t> {
         let unused = self.comments.into_iter().filter(|comment| !comment.is_used.get());
         self.mistakes.into_iter().chain(unused.map(|comment| Note {
             rule: IGNORE_UNUSED,
-            place: Place::Comment(comment.name),
+            place: Place::Text(comment.name),
             message: format!("nothing here breaks {}", comment.rule),
             suggestion: "remove the comment".to_owned(),
         }))
@@ -295,7 +302,7 @@ spec:
         Suppressions::parse(&document, text)
             .mistakes()
             .filter_map(|mistake| match mistake.place {
-                Place::Comment(span) => Some((mistake.rule, span.slice(text).to_owned())),
+                Place::Text(span) => Some((mistake.rule, span.slice(text).to_owned())),
                 Place::Field(_) => None,
             })
             .collect()
@@ -319,6 +326,10 @@ spec:
         assert_eq!(rules("a: 1 # poolgate: skip weight -- why\n"), [IGNORE_SYNTAX]);
         assert_eq!(rules("a: 1 # poolgate: ignore  -- why\n"), [IGNORE_SYNTAX]);
         assert_eq!(rules("a: 1 # poolgate is good\n"), [""; 0]);
+        for dash in ["--", "—", "–"] {
+            let text = format!("a: 1 # poolgate: ignore weight {dash} off -- for—now\n");
+            assert_eq!(rules(&text), [IGNORE_UNUSED], "{dash}");
+        }
     }
 
     #[test]

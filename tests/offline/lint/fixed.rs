@@ -436,3 +436,72 @@ fn limits_of_a_provisioner_lose_the_field_around_them() {
         "  limits: {cpu: 20, memory: 10Gi}\n"
     );
 }
+
+/// Every container that mounts a repository runs as another user.
+#[cfg(unix)]
+#[test]
+fn a_fixed_file_keeps_its_owner_its_mode_and_its_other_names() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    let directory = directory(&[("a.yaml", BROKEN), ("b.yaml", BROKEN)]);
+    let [a, b, other] = ["a.yaml", "b.yaml", "other"].map(|name| directory.path().join(name));
+    fs::hard_link(&a, &other).expect("a link");
+    fs::set_permissions(&b, fs::Permissions::from_mode(0o604)).expect("a mode");
+    // Only root gives a file away.
+    let _ = chown(&b, Some(65534), Some(65534));
+    let about = |path: &std::path::Path| {
+        let data = fs::metadata(path).expect("a file");
+        (data.uid(), data.gid(), data.mode(), data.nlink())
+    };
+    let before = [about(&a), about(&b)];
+    let outcome = lint_in(directory.path(), &["--fix", "."], "");
+    assert!(outcome.stderr.contains("; 20 places fixed"), "{outcome:?}");
+    assert_eq!([about(&a), about(&b)], before);
+    for path in [&a, &b, &other] {
+        assert_eq!(fs::read_to_string(path).expect("a file"), FIXED);
+    }
+    assert_eq!(fs::read_dir(directory.path()).expect("a folder").count(), 3);
+}
+
+#[test]
+fn patch_takes_the_difference_of_a_file_with_a_blank_in_its_name() {
+    let directory = directory(&[("my pool.yaml", BROKEN), ("b.yaml", BROKEN)]);
+    let outcome = lint_in(directory.path(), &["--fix", "--diff", "."], "");
+    fs::write(directory.path().join("all.patch"), &outcome.stdout).expect("a patch");
+    let mut patch = std::process::Command::new("patch");
+    patch
+        .args(["-p0", "-s", "-i", "all.patch"])
+        .current_dir(directory.path());
+    let patched = process::run(&mut patch, "");
+    assert!(patched.status.success(), "{patched:?}\n{}", outcome.stdout);
+    for name in ["my pool.yaml", "b.yaml"] {
+        assert_eq!(
+            fs::read_to_string(directory.path().join(name)).expect("a file"),
+            FIXED
+        );
+    }
+}
+
+/// The next key would get the comment.
+#[test]
+fn a_field_below_a_comment_is_left_to_its_author() {
+    let class = "nodeClassRef:\n        # of the old API\n        apiVersion: karpenter.k8s.aws/v1beta1\n        group: \
+                 karpenter.k8s.aws\n        kind: EC2NodeClass\n        name: default\n      ";
+    let (before, rest) = SOUND.split_once("nodeClassRef:").expect("a class");
+    let (_, after) = rest.split_once("requirements:").expect("requirements");
+    let text = [before, class, "requirements:", after].concat();
+    let bare = text.replace("        # of the old API\n", "");
+    let directory = directory(&[("a.yaml", &text), ("b.yaml", &bare)]);
+    let outcome = lint_in(directory.path(), &["--fix", "."], "");
+    let read = |name: &str| fs::read_to_string(directory.path().join(name)).expect("a file");
+    assert_eq!(read("a.yaml"), text);
+    assert!(outcome.stderr.contains("a.yaml:"), "{outcome:?}");
+    assert!(
+        !read("b.yaml").contains("apiVersion: karpenter.k8s.aws"),
+        "{}",
+        read("b.yaml")
+    );
+    assert!(
+        !outcome.stderr.contains("replaces all nodes"),
+        "no cluster has stored the field: {outcome:?}"
+    );
+}

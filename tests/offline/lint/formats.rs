@@ -390,3 +390,111 @@ fn json_is_whole_where_nothing_is_found() {
     assert_eq!(report["summary"]["objects"], 1);
     assert_eq!(outcome.stderr, "", "nothing is behind JSON");
 }
+
+/// A pool of the old API: a note on the release is reported once for all of them, at the first.
+fn beta() -> String {
+    SOUND.replace("karpenter.sh/v1", "karpenter.sh/v1beta1").replacen(
+        "\nspec:\n",
+        "\nspec:\n  weight: 500\n",
+        1,
+    )
+}
+
+#[test]
+fn a_note_that_is_reported_once_stands_in_its_place() {
+    let beta = beta();
+    let directory = directory(&[
+        ("a.yaml", SOUND),
+        ("b.yaml", &beta),
+        ("c.yaml", &format!("{beta}---\n{beta}")),
+    ]);
+    let run = |format: &str| lint_in(directory.path(), &["--output", format, "."], "").stdout;
+    let concise = run("concise");
+    let place = |line: &str| -> (String, usize, usize) {
+        let mut parts = line.split(':');
+        let mut next = || parts.next().unwrap_or_default().to_owned();
+        let (file, line, column) = (next(), next(), next());
+        (
+            file,
+            line.parse().expect("a line"),
+            column.parse().expect("a column"),
+        )
+    };
+    let places: Vec<_> = concise.lines().map(place).collect();
+    assert!(places.is_sorted(), "{concise}");
+    assert_eq!(concise.matches("note[manifest-release]").count(), 1, "{concise}");
+    assert!(concise.starts_with("b.yaml:1:"), "{concise}");
+    let junit = run("junit");
+    let suites: Vec<&str> = junit
+        .lines()
+        .filter(|line| line.contains("<testsuite "))
+        .collect();
+    assert_eq!(suites.len(), 3, "{junit}");
+    let found = concise.lines().filter(|line| line.starts_with("b.yaml")).count();
+    assert!(
+        junit.contains(&format!("<testsuite name=\"b.yaml\" tests=\"{found}\"")),
+        "{junit}"
+    );
+    let json: Value = serde_json::from_str(&run("json")).expect("JSON");
+    assert_eq!(json["results"].as_array().map(Vec::len), Some(places.len()));
+    assert_eq!(json["summary"]["notes"], 1);
+}
+
+/// Jenkins fails a report without a test.
+#[test]
+fn junit_has_a_suite_with_a_test_where_there_is_no_nodepool() {
+    let directory = directory(&[("a.yaml", "a: 1\n"), ("pool.yaml", SOUND)]);
+    for (arguments, name) in [(&["a.yaml"][..], "no NodePool found"), (&["."], "1 object")] {
+        let arguments = [&["--output=junit"], arguments].concat();
+        let report = lint_in(directory.path(), &arguments, "").stdout;
+        let document = roxmltree::Document::parse(&report).expect("XML");
+        let named = |tag: &str| {
+            document
+                .descendants()
+                .filter(|node| node.has_tag_name(tag))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(named("testsuite").len(), 1, "{report}");
+        let tests = named("testcase");
+        assert_eq!(
+            tests.first().and_then(|test| test.attribute("name")),
+            Some(name),
+            "{report}"
+        );
+    }
+}
+
+/// What GitHub documents: without these fields, code scanning shows no description, and knows no finding again.
+#[test]
+fn sarif_has_what_code_scanning_reads() {
+    let results = |text: &str| -> Vec<(Value, Value)> {
+        let directory = directory(&[("a.yaml", text)]);
+        let outcome = lint_in(directory.path(), &["--output", "sarif", "a.yaml"], "");
+        let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+        let run = &report["runs"][0];
+        for rule in run["tool"]["driver"]["rules"].as_array().expect("rules") {
+            let full = rule["fullDescription"]["text"].as_str().expect("a description");
+            assert!(full.len() > 40, "{rule}");
+        }
+        let results = run["results"].as_array().expect("results");
+        results
+            .iter()
+            .map(|result| {
+                (
+                    result["ruleId"].clone(),
+                    result["partialFingerprints"]["primaryLocationLineHash"].clone(),
+                )
+            })
+            .collect()
+    };
+    let before = results(&text());
+    assert!(
+        before.len() > 2 && before.iter().all(|(_, hash)| hash.is_string()),
+        "{before:?}"
+    );
+    assert_eq!(
+        before,
+        results(&format!("# one\n# two\n{}", text())),
+        "lines move"
+    );
+}

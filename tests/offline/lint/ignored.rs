@@ -40,7 +40,7 @@ fn what_karpenter_rejects_is_not_ignored_into_silence() {
     assert_eq!(rules(&outcome.stdout), ["weight"], "{outcome:?}");
     assert!(outcome.stdout.contains(": warning["), "{outcome:?}");
     assert_eq!(outcome.status.code(), Some(1), "Karpenter rejects it");
-    let reported = "1 warning that Karpenter rejects anyway";
+    let reported = "1 warning (1 that Karpenter rejects anyway)";
     assert!(outcome.stderr.contains(reported), "{outcome:?}");
 }
 

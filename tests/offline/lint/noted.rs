@@ -70,13 +70,38 @@ fn what_only_a_webhook_completes_is_an_error_of_the_releases_that_reject_it() {
     }
 }
 
+/// An object in JSON but for a comma.
+const IN_JSON: &str = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"metadata\": {\"name\": \"a\"},\n \
+    \"spec\": {\"disruption\": {\"budgets\": [{\"nodes\": \"10%\"}], \"consolidateAfter\": \"1m\"}, \
+    \"template\": {\"spec\": {\n  \"requirements\": [], \"nodeClassRef\": {\"group\": \
+    \"karpenter.k8s.aws\", \"kind\": \"EC2NodeClass\", \"name\": \"d\"},\n }}}}\n";
+
+/// With a line in front, an object in JSON is one long text for YAML, and kubectl rejects it.
+#[test]
+fn an_object_behind_a_comment_of_another_language_is_not_passed_over() {
+    let object = IN_JSON.replace(",\n }", "\n }").replace(": ", ":");
+    for (text, findings) in [
+        (format!("// pools of team a\n{object}"), 1),
+        (format!("/* pools of team a */\n{object}"), 1),
+        (format!("# pools of team a\n{object}"), 0),
+        ("// of karpenter.sh/v1, apiVersion of old\n".to_owned(), 0),
+    ] {
+        let directory = directory(&[("a.yaml", &text)]);
+        let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
+        let reported = "a.yaml:1:1: error[manifest-syntax]: this document is a text, not an object";
+        assert_eq!(outcome.stdout.matches(reported).count(), findings, "{outcome:?}");
+        assert_eq!(
+            outcome.status.code(),
+            Some(i32::from(findings > 0)),
+            "{outcome:?}"
+        );
+    }
+}
+
 /// kubectl reads a file that is not JSON as YAML, whatever its name.
 #[test]
 fn a_file_named_as_json_that_is_only_yaml_is_a_warning() {
-    let json = "{\"apiVersion\": \"karpenter.sh/v1\", \"kind\": \"NodePool\", \"metadata\": {\"name\": \"a\"},\n \
-                \"spec\": {\"disruption\": {\"budgets\": [{\"nodes\": \"10%\"}], \"consolidateAfter\": \"1m\"}, \
-                \"template\": {\"spec\": {\n  \"requirements\": [], \"nodeClassRef\": {\"group\": \
-                \"karpenter.k8s.aws\", \"kind\": \"EC2NodeClass\", \"name\": \"d\"},\n }}}}\n";
+    let json = IN_JSON;
     let right = json.replace(",\n }", "\n }");
     let directory = directory(&[("a.json", json), ("a.yaml", json), ("b.json", &right)]);
     let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");

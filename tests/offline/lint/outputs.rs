@@ -72,3 +72,12 @@ fn a_run_that_does_not_begin_leaves_the_report_of_the_one_before() {
         assert_eq!(text(folder.path(), "old.json"), "old");
     }
 }
+
+#[test]
+fn the_name_that_other_programs_give_the_flag_leads_to_it() {
+    for flag in ["--format=json", "--format"] {
+        let outcome = lint_in(Path::new("."), &[flag, "."], "");
+        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+        assert!(outcome.stderr.contains("'--output'"), "{outcome:?}");
+    }
+}

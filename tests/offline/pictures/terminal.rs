@@ -16,8 +16,7 @@ pub(super) fn typed(command: &str) -> Vec<Vec<Run>> {
         denial(file)
     } else {
         assert!(command.starts_with("poolgate "), "{command}");
-        let line = format!("stty cols {COLUMNS}; {command} --color=always");
-        pages::typed(&format!("script -qec '{line}' /dev/null </dev/null")).stdout
+        pages::on_terminal(COLUMNS, &format!("{command} --color=always"))
     };
     let mut lines = vec![vec![
         ("green b".to_owned(), "$ ".to_owned()),
