@@ -99,7 +99,7 @@ fn explain_field(field: &Field, width: usize, output: &mut impl Write) -> io::Re
     writeln!(output, "{}\n", field.path)?;
     for paragraph in field.text.split("\n\n") {
         let paragraph = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
-        writeln!(output, "{}\n", terminal::wrapped(&paragraph, "", "", width))?;
+        writeln!(output, "{}\n", terminal::prose(&paragraph, width))?;
     }
     if let Some(default) = field.default {
         writeln!(output, "Default:  {default}")?;
@@ -132,7 +132,7 @@ fn line(rule: &Rule) -> (&'static str, String, String) {
 /// Writes the page of a rule, wrapped into this many columns.
 fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()> {
     let (id, page) = (rule.id, rule.page());
-    let wrapped = |markdown: &str| terminal::wrapped(&plain(markdown), "", "", width);
+    let wrapped = |markdown: &str| terminal::prose(&plain(markdown), width);
     let (title, why) = (wrapped(&format!("{}.", page.title)), wrapped(&page.why));
     writeln!(output, "{id} ({})\n\n{title}\n", severities(rule, &page))?;
     writeln!(output, "{why}\n\n{}", wrapped(&origins(rule, &page)))?;

@@ -76,12 +76,20 @@ fn line_in(terminal: Option<usize>) -> usize {
 /// A line of text wrapped into this many columns, the first line and the others with these indents. A command of kubectl
 /// stays on one line, however long it is: half a copied command must not run.
 pub fn wrapped(text: &str, first: &str, others: &str, width: usize) -> String {
-    let options = Options::new(width.max(LEAST))
-        .initial_indent(first)
-        .subsequent_indent(others)
-        .word_splitter(WordSplitter::NoHyphenation)
-        .break_words(false);
+    let options = options(width).initial_indent(first).subsequent_indent(others);
     fill(&with_whole_commands(text), options).replace(GLUE, " ")
+}
+
+/// The text of a page wrapped into this many columns. Its sentences name commands, and nobody copies them.
+pub fn prose(text: &str, width: usize) -> String {
+    fill(text, options(width))
+}
+
+/// Names of labels and issues stay whole.
+fn options<'t>(width: usize) -> Options<'t> {
+    Options::new(width.max(LEAST))
+        .word_splitter(WordSplitter::NoHyphenation)
+        .break_words(false)
 }
 
 fn with_whole_commands(text: &str) -> String {
