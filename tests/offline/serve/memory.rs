@@ -257,9 +257,10 @@ fn a_review_of_each_list_and_map_costs_no_more_than_its_size() {
     const SMALLER: usize = 16;
     /// Ticks that a review takes in a release build.
     const MOST: u64 = 100;
-    let (largest, kinds) = match full() {
-        true => (LARGEST, &[false, true][..]),
-        false => (512 << 10, &[false][..]),
+    let (largest, kinds) = if full() {
+        (LARGEST, &[false, true][..])
+    } else {
+        (512 << 10, &[false][..])
     };
     for shape in &shapes() {
         for is_update in kinds {
