@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::cluster::{self, CLAIMS, Cluster, POOLS};
+use super::cluster::{self, CLAIMS, Cluster, DEPLOYMENTS, POOLS};
 use super::faults::{Fault, Faults, LONGEST_CALL};
 use super::history::Event;
 use super::process::{Gate, Process, reconciler, unhold};
@@ -371,6 +371,16 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
                 let process = world.start_reconciler();
                 world.reconcilers.borrow_mut().push(process);
             }
+            let at = world.cluster.text_time();
+            // Its pods may start at any time, so that only the age of the Lease says that none runs.
+            let deployment = json!({
+                "metadata": {"name": "poolgate-reconciler"},
+                "spec": {"replicas": 2, "template": {"spec": {"containers": [{"args": ["reconcile"]}]}}},
+            });
+            let created = world
+                .cluster
+                .change(|store| store.create(DEPLOYMENTS, deployment, &at));
+            created.expect("a new Deployment");
             super::karpenter::start(&world);
             let world = Rc::clone(&world);
             spawn_local(async move {

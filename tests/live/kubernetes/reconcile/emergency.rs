@@ -10,9 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::support::accounts::Account;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
 use crate::support::reconciler::Reconciler;
+use crate::support::wait::wait_for;
 
 pub(crate) const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
@@ -151,4 +153,75 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general");
     assert_eq!(pool.expect("a pool")["spec"]["limits"]["nodes"], "7");
     expect_only_the_users(&mut fleet);
+}
+
+/// A pod of the reconciler that no kubelet runs.
+fn pod(name: &str, arguments: &[&str]) -> Value {
+    let labels =
+        json!({"app.kubernetes.io/part-of": "poolgate", "app.kubernetes.io/component": "reconciler"});
+    let security = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+    let container =
+        json!({"name": "poolgate", "image": "poolgate", "args": arguments, "securityContext": security});
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "poolgate-system", "labels": labels},
+        "spec": {
+            "serviceAccountName": "poolgate-reconciler",
+            "automountServiceAccountToken": false,
+            "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [container],
+        },
+    })
+}
+
+#[test]
+fn the_command_waits_for_reconcilers_that_write_and_names_the_one_that_stays() {
+    const PODS: &str = "/api/v1/namespaces/poolgate-system/pods";
+    let plane = ControlPlane::start();
+    let mut fleet = full_pool(&plane);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let create = |name: &str, arguments: &[&str]| {
+        Client::of(&plane).create(PODS, &pod(name, arguments));
+    };
+    create("poolgate-reconciler-new", &["reconcile", "--observe"]);
+    create("poolgate-reconciler-old", &["reconcile"]);
+    hold_all(&account, &mut fleet);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_secs(3));
+            Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
+        });
+        let ended = Reconciler::unhold_all(&account, &["--namespace=poolgate-system"]);
+        assert!(ended.status.success(), "{ended:?}");
+        let waited = ended.stderr.find("poolgate-system/poolgate-reconciler-old");
+        assert!(
+            waited.is_some() && waited < ended.stderr.find("nodes=2"),
+            "{ended:?}"
+        );
+    });
+    expect_only_the_users(&mut fleet);
+
+    hold_all(&account, &mut fleet);
+    create("poolgate-reconciler-old", &["reconcile"]);
+    let stays = Reconciler::unhold_all(&account, &[]);
+    assert!(
+        !stays.status.success()
+            && stays
+                .stderr
+                .contains("pod poolgate-system/poolgate-reconciler-old still runs without --observe"),
+        "{stays:?}"
+    );
+    assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
+
+    // One that runs elsewhere.
+    Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
+    let mut elsewhere = Reconciler::start(&account, &["--lease-duration=3s"]);
+    wait_for("a leader", || elsewhere.leads().then_some(()));
+    let stays = Reconciler::unhold_all(&account, &[]);
+    assert!(
+        !stays.status.success() && stays.stderr.contains("still renews the Lease"),
+        "{stays:?}"
+    );
+    assert!(elsewhere.terminate().success());
 }
