@@ -57,6 +57,13 @@ pub enum StillWriting {
     },
 }
 
+impl StillWriting {
+    /// Whether another try has the same answer.
+    fn is_refusal(&self) -> bool {
+        matches!(self, Self::Unread { error, .. } if error.is_refusal())
+    }
+}
+
 /// The namespace in `pod NAMESPACE/NAME`.
 fn namespace_of(pod: &str) -> &str {
     let name = pod.trim_start_matches("pod ");
@@ -67,11 +74,15 @@ impl Writers<'_> {
     /// Waits until no reconciler may write any more.
     pub async fn wait_for_end(&self) -> Result<(), StillWriting> {
         let by = Instant::now() + END;
-        while let Some(pod) = self.pod().await? {
-            if Instant::now() >= by {
-                return Err(StillWriting::Pod(pod));
+        loop {
+            let is_late = Instant::now() >= by;
+            match self.pod().await {
+                Ok(None) => break,
+                Ok(Some(pod)) if is_late => return Err(StillWriting::Pod(pod)),
+                Ok(Some(pod)) => tracing::info!(pod, "waiting until this pod of the reconciler has ended"),
+                Err(error) if is_late || error.is_refusal() => return Err(error),
+                Err(error) => tracing::warn!(%error, "retrying"),
             }
-            tracing::info!(pod, "waiting until this pod of the reconciler has ended");
             sleep(PAUSE).await;
         }
         match self.holder().await? {

@@ -277,7 +277,7 @@ impl Cluster {
         );
     }
 
-    /// Where a kubelet would: runs the pod of the CronJob, by its rights.
+    /// Where a kubelet would: runs the pod of the `CronJob`, by its rights.
     fn clean_up(&self) -> String {
         let job = Client::of(&self.plane).get(CRON_JOB).expect("a CronJob")["spec"]["jobTemplate"].clone();
         let ran = run_job(&self.plane, NAMESPACE, &job);

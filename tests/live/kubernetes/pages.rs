@@ -8,7 +8,7 @@ use super::runbook::{block, commands};
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::readme::block_of;
-use crate::support::rendered::rendered;
+use crate::support::rendered::{objects, rendered};
 use crate::support::shell::{shell, workplace};
 
 const CERTIFICATES: &str = include_str!("../../../docs/certificates.md");
@@ -104,11 +104,18 @@ fn each_command_for_an_emergency_does_what_its_section_says() {
         3,
         "the profile applied again brings all back"
     );
-    installed.run(block_of(
-        UPGRADE,
-        "sh",
-        "kubectl delete validatingwebhookconfiguration poolgate-gate",
+    installed.run(block_of(UPGRADE, "sh", "gone="));
+    let expected = objects(&rendered("enforce", &[]));
+    let kinds = "clusterroles,roles,serviceaccounts,validatingadmissionpolicies,flowschemas,services";
+    let left = installed.get(&format!(
+        "{kinds} --all-namespaces -l app.kubernetes.io/part-of=poolgate"
     ));
+    for object in left["items"].as_array().expect("a list") {
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        let name = [&object["kind"], &metadata["namespace"], &metadata["name"]].map(text);
+        assert!(expected.contains_key(&name.join(" ")), "{name:?} is left");
+    }
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
     let deployments = installed.get("deployments");
     let names = deployments["items"].as_array().expect("a list").iter();

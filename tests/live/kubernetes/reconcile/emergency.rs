@@ -1,6 +1,7 @@
 //! How poolgate is taken out, with it and without it.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -12,7 +13,9 @@ use serde_json::{Value, json};
 use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
+use crate::support::files::directory;
 use crate::support::fleet::Fleet;
+use crate::support::process::Process;
 use crate::support::reconciler::Reconciler;
 use crate::support::wait::wait_for;
 
@@ -187,19 +190,20 @@ fn the_command_waits_for_reconcilers_that_write_and_names_the_one_that_stays() {
     create("poolgate-reconciler-new", &["reconcile", "--observe"]);
     create("poolgate-reconciler-old", &["reconcile"]);
     hold_all(&account, &mut fleet);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            thread::sleep(Duration::from_secs(3));
-            Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
-        });
-        let ended = Reconciler::unhold_all(&account, &["--namespace=poolgate-system"]);
-        assert!(ended.status.success(), "{ended:?}");
-        let waited = ended.stderr.find("poolgate-system/poolgate-reconciler-old");
-        assert!(
-            waited.is_some() && waited < ended.stderr.find("nodes=2"),
-            "{ended:?}"
-        );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
+    command.args(["reconcile", "--unhold-all", "--namespace=poolgate-system"]);
+    command.arg("--kubeconfig").arg(&account);
+    let directory = directory(&[]);
+    let mut waits = Process::start("poolgate", &command, directory.path());
+    wait_for("the command to wait", || {
+        let said = waits.log();
+        assert!(!said.contains("nodes="), "{said}");
+        said.contains("pod poolgate-system/poolgate-reconciler-old")
+            .then_some(())
     });
+    Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
+    assert!(waits.wait_for_exit().success(), "{}", waits.log());
+    assert!(waits.log().contains("nodes=2"), "{}", waits.log());
     expect_only_the_users(&mut fleet);
 
     hold_all(&account, &mut fleet);
