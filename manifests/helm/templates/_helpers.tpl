@@ -198,19 +198,6 @@ subjects:
   verbs: [list, patch]
 {{- end }}
 
-{{- /* The rights to see if a reconciler may still write. */ -}}
-{{- define "poolgate.seesReconcilers" -}}
-# No role can select pods by a label.
-- apiGroups: [""]
-  resources: [pods]
-  verbs: [list]
-# The right covers a list that selects this object by name.
-- apiGroups: [apps]
-  resources: [deployments]
-  resourceNames: [poolgate-reconciler]
-  verbs: [list]
-{{- end }}
-
 {{- /* Takes (root, service, path). */ -}}
 {{- define "poolgate.clientConfig" -}}
 clientConfig:
