@@ -31,12 +31,14 @@ mod support {
     pub(crate) mod control_plane;
     pub(crate) mod crds;
     pub(crate) mod etcd;
+    pub(crate) mod files;
     pub(crate) mod nodeclaim;
     pub(crate) mod nodepool;
     pub(crate) mod pki;
     pub(crate) mod poolgate;
     pub(crate) mod process;
     pub(crate) mod program;
+    pub(crate) mod rendered;
     pub(crate) mod running;
     pub(crate) mod wait;
     pub(crate) mod watching;

@@ -49,15 +49,25 @@ pub struct ReconcileArgs {
     #[arg(long, env = "POOLGATE_OBSERVE", value_parser = BoolishValueParser::new())]
     pub observe: bool,
 
-    /// Remove every mark of poolgate from nodes, and exit. Stop the reconcilers first
+    /// Wait until no reconciler writes, remove every mark of poolgate from nodes, restore lowered limits, and exit
     #[arg(long, env = "POOLGATE_UNHOLD_ALL", conflicts_with = "observe",
         value_parser = BoolishValueParser::new())]
     pub unhold_all: bool,
 
-    /// With --unhold-all: only if no reconciler has renewed its Lease for this long, or the Lease is gone
+    /// With --unhold-all: only if no reconciler may write any more, or none has renewed its Lease for this long
     #[arg(long, env = "POOLGATE_IF_LEASE_OLDER_THAN", value_name = "TIME", value_parser = flags::interval,
         requires = "unhold_all")]
     pub if_lease_older_than: Option<Duration>,
+
+    /// With --unhold-all: the namespace of the reconciler's pods [default: all namespaces]
+    #[arg(
+        long,
+        short,
+        env = "POOLGATE_NAMESPACE",
+        value_name = "NAME",
+        requires = "unhold_all"
+    )]
+    pub namespace: Option<String>,
 
     #[command(flatten)]
     pub ledgers: LedgerArgs,

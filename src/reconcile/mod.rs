@@ -21,6 +21,7 @@ mod rights;
 mod run;
 mod terminate;
 mod watched_state;
+mod writers;
 
 pub use args::ReconcileArgs;
 pub use run::reconcile;

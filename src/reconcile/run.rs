@@ -12,10 +12,9 @@ use super::apply::{Writer, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
 use super::parts::{LEASE, Lines, Reconciler};
+use super::writers::Writers;
 use crate::cluster::clock::Clock;
-use crate::cluster::{
-    Leadership, WatchMetrics, client, lasting_client, lease_holder, lease_is_silent, required_cluster,
-};
+use crate::cluster::{Leadership, WatchMetrics, client, lasting_client, lease_is_silent, required_cluster};
 use crate::runtime::lifecycle::{self, FEW_THREADS, Readiness};
 use crate::runtime::policy_watch::IfUnusable;
 use crate::runtime::telemetry::{LogOnce, Registry};
@@ -37,34 +36,46 @@ pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Removes every mark, unless a reconciler still runs, and exits.
+/// Removes every mark when no reconciler writes any more, and exits.
 async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     let cluster = required_cluster(&args.cluster).await?;
     let client = client(cluster).await;
     let client = client.map_err(|error| anyhow!("could not create a client for the cluster: {error}"))?;
-    let longest = args.if_lease_older_than;
-    unhold_with(client, &args.ledgers.ledger_namespace, longest, Clock::start()).await?;
+    let namespaces = (args.namespace.as_deref(), &*args.ledgers.ledger_namespace);
+    unhold_with(client, namespaces, args.if_lease_older_than, Clock::start()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes every mark with this client; with `longest` only if no reconciler has renewed its Lease for that long.
+/// Removes every mark with this client. Waits for reconcilers with pods in the first of these namespaces and the Lease in the
+/// second. With `longest`, does not wait: it only goes on if they have ended, or have not renewed the Lease for that long.
 pub async fn unhold_with(
     client: Client,
-    namespace: &str,
+    (namespace, ledgers): (Option<&str>, &str),
     longest: Option<Duration>,
     clock: Clock,
 ) -> anyhow::Result<()> {
+    let reconcilers = Writers {
+        client: client.clone(),
+        namespace,
+        ledgers,
+        clock: &clock,
+    };
     if let Some(longest) = longest {
-        let is_silent = lease_is_silent(client.clone(), namespace, LEASE, longest, &clock).await;
-        if !is_silent.map_err(|error| anyhow!("could not read the Lease: {error}"))? {
-            tracing::info!("a reconciler is renewing the Lease, so no mark is removed");
+        let have_ended = reconcilers.have_ended().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "could not see if a reconciler may write; the age of its Lease decides");
+            false
+        });
+        let is_silent = lease_is_silent(client.clone(), ledgers, LEASE, longest, &clock);
+        if !have_ended
+            && !is_silent
+                .await
+                .map_err(|error| anyhow!("could not read the Lease: {error}"))?
+        {
+            tracing::info!("a reconciler may write, so no mark is removed");
             return Ok(());
         }
-    } else if let Some(holder) = lease_holder(client.clone(), namespace, LEASE).await {
-        tracing::warn!(
-            holder,
-            "the Lease names a reconciler, which sets its marks again if it is still running"
-        );
+    } else {
+        reconcilers.wait_for_end().await?;
     }
     let writer = Writer {
         client,

@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 use crate::support::assets::program;
 use crate::support::authority::Authority;
-use crate::support::chart::MANIFESTS;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::files::directory;
@@ -20,6 +19,7 @@ use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::{Outcome, run};
 use crate::support::reconciler::{LEDGERS, Reconciler};
+use crate::support::rendered::rendered;
 use crate::support::running::Running;
 use crate::support::wait::wait_for;
 
@@ -173,7 +173,7 @@ fn an_alert_fires_if_no_reconciler_is_left_and_not_because_of_those_that_observe
     let plane = ControlPlane::start();
     let _fleet = Fleet::in_cluster(&plane);
     plane
-        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
+        .kubectl(&["apply", "-f", "-"], &rendered("gate", &[]))
         .success();
     let account = plane.kubeconfig_of("poolgate-system", "poolgate-reconciler");
     let mut day = Recording::default();
@@ -240,7 +240,7 @@ fn on_a_bad_day_those_alerts_fire_that_should() {
     let mut fleet = Fleet::in_cluster(&plane);
     let mut day = Recording::default();
     plane
-        .kubectl(&["apply", "-k", &format!("{MANIFESTS}/overlays/gate")], "")
+        .kubectl(&["apply", "-f", "-"], &rendered("gate", &[]))
         .success();
 
     // A certificate that expires in three days, a policy that cannot be read, and an empty caBundle.

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::chart::values;
 use crate::support::files::directory;
+use crate::support::rendered::values;
 use crate::support::{assets, process, program};
 
 /// What a base says under `disruption`. The last ones have a mistake of which lint is certain.

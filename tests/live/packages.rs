@@ -1,8 +1,6 @@
-//! The Helm chart is the one source of what is shipped: the files of the kustomizations are rendered from it, and each
-//! profile is the same whichever way it is installed.
+//! The Helm chart is the one source of what is shipped. `packaging/manifests` renders it for kubectl and kustomize.
 
 use std::fs;
-use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,13 +8,15 @@ use poolgate_core::manifest::{Limits, parse};
 use serde_json::{Value, json};
 
 use crate::support::chart::{
-    CHART, DEPLOYMENTS, MANIFESTS, OF_HELM, Objects, SERVICE_MONITOR, build, built, charted, container,
-    expect_same, lint, objects, pod, strict_overlay, template, template_undecided, with_overlay,
+    CHART, DEPLOYMENTS, charted, container, lint, pod, template, template_undecided,
 };
 use crate::support::files::directory;
+use crate::support::readme::block_of;
+use crate::support::rendered::{OPEN, Objects, objects, render, rendered};
+use crate::support::shell::{shell, workplace};
 
-/// Set by `tests/generated-files --write`.
-const WRITE: &str = "POOLGATE_WRITE";
+const INSTALL: &str = include_str!("../../docs/install.md");
+const PACKAGING: &str = include_str!("../../packaging/README.md");
 
 /// What asks for all that is beside the profiles, but for certificates.
 const BESIDE: [&str; 6] = [
@@ -28,142 +28,138 @@ const BESIDE: [&str; 6] = [
     "--set=monitoring.dashboard.enabled=true",
 ];
 
-/// The folders of templates, and with what the files of the kustomizations are rendered from them.
-const RENDERINGS: [(&[&str], &[&str]); 7] = [
-    (&["base", "certificates", "unhold"], &[]),
-    (&["gate", "reconciler"], &["--set=profile=gate"]),
-    (
-        &["terminate"],
-        &["--set=profile=gate", "--set=reconciler.terminate=true"],
-    ),
-    (
-        &["gate-strict"],
-        &["--set=profile=gate-strict", "--set=gateStrict.pools={names}"],
-    ),
-    (&["cert-manager"], &["--set=certificates.from=cert-manager"]),
-    (&["deletion", "network-policy", "monitoring"], &BESIDE),
-    (&["service-monitor"], &[SERVICE_MONITOR]),
-];
+/// The labels that only Helm sets.
+const OF_HELM: [&str; 2] = ["app.kubernetes.io/managed-by", "helm.sh/chart"];
 
-/// A file as Helm writes it, without its remarks on where each document comes from.
-fn without_sources(rendered: &str) -> String {
-    let documents = format!("\n{rendered}");
-    let documents = documents.split("\n---\n").filter_map(|document| {
-        let (first, rest) = document.split_once('\n')?;
-        first
-            .starts_with("# Source: ")
-            .then(|| format!("{}\n", without_labels_of_helm(rest.trim_matches('\n'))))
-    });
-    documents.collect::<Vec<_>>().join("---\n")
-}
-
-/// A document without the lines of the labels that only Helm sets.
-fn without_labels_of_helm(document: &str) -> String {
-    let is_of_helm = |line: &&str| {
-        OF_HELM
-            .iter()
-            .any(|label| line.trim_start().starts_with(&format!("{label}: ")))
-    };
-    let lines: Vec<_> = document.lines().filter(|line| !is_of_helm(line)).collect();
-    lines.join("\n")
-}
-
-/// The names of the YAML files in a directory, and their texts.
-fn files(directory: &Path) -> Vec<(String, String)> {
-    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| {
-            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
-            (name.to_owned(), fs::read_to_string(&path).expect("a file"))
-        })
-        .collect();
-    files.sort();
-    files
-}
-
-#[test]
-fn the_files_of_the_kustomizations_are_rendered_from_the_chart() {
-    for (folders, values) in RENDERINGS {
-        let out = directory(&[]);
-        let into = format!("--output-dir={}", out.path().display());
-        template(&[&[&*into], values].concat()).success();
-        for folder in folders {
-            let rendered = files(&out.path().join("poolgate/templates").join(folder));
-            let place = match *folder {
-                "base" => format!("{MANIFESTS}/base"),
-                component => format!("{MANIFESTS}/components/{component}"),
-            };
-            for (name, text) in &rendered {
-                let (path, text) = (format!("{place}/{name}"), without_sources(text));
-                if std::env::var_os(WRITE).is_some() {
-                    fs::write(&path, &text).expect("written");
-                }
-                let stored = fs::read_to_string(&path).unwrap_or_default();
-                assert!(
-                    stored == text,
-                    "{path}: tests/generated-files --write renders it anew"
-                );
-            }
-            let by_hand = ["kustomization.yaml", "namespace.yaml"];
-            for (name, _) in files(Path::new(&place)) {
-                let is_rendered = rendered.iter().any(|(rendered, _)| *rendered == name);
-                assert!(
-                    is_rendered || by_hand.contains(&&*name),
-                    "{place}/{name} is in no template"
-                );
-            }
-        }
+/// Objects without those, and without the namespace, which Helm creates itself.
+fn without_helm(mut objects: Objects) -> Objects {
+    objects.remove("Namespace  poolgate-system");
+    for object in objects.values_mut() {
+        let labels = object["metadata"]["labels"].as_object_mut().expect("labels");
+        labels.retain(|label, _| !OF_HELM.contains(&label.as_str()));
     }
+    objects
 }
 
 #[test]
-fn every_profile_is_the_same_by_kustomize_and_by_helm() {
-    for (profile, directory) in [
-        ("observe", "base"),
-        ("enforce", "overlays/enforce"),
-        ("gate", "overlays/gate"),
-    ] {
-        let charted = charted(&[&format!("--set=profile={profile}")]);
-        expect_same(&built(&Path::new(MANIFESTS).join(directory)), &charted);
-    }
-    let (_copy, strict) = strict_overlay("licensed gpu");
-    let pools = [
-        "--set=profile=gate-strict",
-        "--set=gateStrict.pools={licensed,gpu}",
-    ];
-    expect_same(&built(&strict), &charted(&pools));
-}
-
-#[test]
-fn every_component_is_what_a_value_asks_for() {
-    for (certificates, from) in [
-        ("", "certificates.from=poolgate"),
-        (
-            ", ../../components/cert-manager",
-            "certificates.from=cert-manager",
-        ),
-        (
-            ", ../../components/own-certificates",
-            "certificates.from=secret,certificates.caBundleFrom=other",
-        ),
-    ] {
-        let components = format!(
-            "resources: [../../base]\ncomponents: [../../components/enforce, ../../components/gate, \
-             ../../components/gate-observe, ../../components/reconciler, ../../components/terminate, \
-             ../../components/deletion, ../../components/network-policy, \
-             ../../components/monitoring{certificates}]\n"
+fn a_rendered_profile_is_what_helm_installs_and_has_no_hook() {
+    let strict = "--set=gateStrict.pools={licensed,gpu}";
+    for profile in ["observe", "enforce", "gate", "gate-strict"] {
+        let file = rendered(profile, &[strict]);
+        assert!(!file.contains("helm.sh/"), "{profile}: {file}");
+        let of_helm = charted(&[&format!("--set=profile={profile}"), strict]);
+        let shipped = objects(&file);
+        assert!(shipped.contains_key("Namespace  poolgate-system"), "{profile}");
+        assert_eq!(without_helm(shipped), without_helm(of_helm), "{profile}");
+        let (first, _) = file.split_once("\n---\n").expect("a comment");
+        let is_open = first.contains("Every pod may call the gate");
+        assert_eq!(is_open, profile.starts_with("gate"), "{first}");
+        // What others need comes first.
+        let kinds: Vec<_> = file
+            .lines()
+            .filter_map(|line| line.strip_prefix("kind: "))
+            .collect();
+        let at = |kind: &str| kinds.iter().position(|found| *found == kind).expect(kind);
+        assert!(
+            at("Namespace") == 0 && at("ServiceAccount") < at("Deployment"),
+            "{kinds:?}"
         );
-        let (_copy, own) = with_overlay(&[("kustomization.yaml", &components)]);
-        let from = format!("--set={from}");
-        let values = [
-            "--set=profile=gate",
-            "--set=gate.observe=true",
-            "--set=reconciler.terminate=true",
-            &from,
-        ];
-        expect_same(&built(&own), &charted(&[&values[..], &BESIDE].concat()));
+        assert!(
+            at("Deployment") < at("ValidatingWebhookConfiguration"),
+            "{kinds:?}"
+        );
     }
+    let closed = "--set=networkPolicy.enabled=true,networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28";
+    let (first, _) = rendered("gate", &[closed])
+        .split_once("\n---\n")
+        .map(|(first, rest)| (first.to_owned(), rest.len()))
+        .expect("a comment");
+    assert!(!first.contains("Every pod"), "{first}");
+}
+
+#[test]
+fn the_files_of_a_release_are_rendered_as_the_page_says() {
+    let clone = workplace();
+    shell(clone.path(), None, block_of(PACKAGING, "sh", "for profile in ")).success();
+    for profile in ["observe", "enforce", "gate"] {
+        let file = fs::read_to_string(clone.path().join(format!("poolgate-{profile}.yaml")));
+        let objects = objects(&file.expect("a file"));
+        assert!(
+            container(&objects, "poolgate")["image"]
+                .as_str()
+                .is_some_and(|image| image.starts_with("registry.example.com/platform/poolgate:")),
+            "{profile}"
+        );
+    }
+}
+
+#[test]
+fn a_rendered_profile_takes_a_namespace_and_a_file_of_values_and_nothing_unknown() {
+    let files = directory(&[(
+        "values.yaml",
+        "networkPolicy: {enabled: false}\nlogFormat: text\n",
+    )]);
+    let values = files.path().join("values.yaml");
+    let values = ["--values", values.to_str().expect("a path")];
+    let file = render(&[&["gate", "--namespace", "platform"], &values[..]].concat()).success();
+    assert!(
+        file.contains("--log-format=text") && !file.contains("poolgate-system"),
+        "{file}"
+    );
+    // The namespace has other objects, too.
+    assert!(!objects(&file).contains_key("Namespace  platform"));
+    assert!(
+        file.contains("'system:serviceaccount:platform:poolgate-gate'"),
+        "{file}"
+    );
+    for (arguments, said) in [
+        (&["gate"][..], "networkPolicy.enabled=false"),
+        (
+            &["gate-strict", OPEN],
+            "Profile gate-strict requires gateStrict.pools",
+        ),
+        (&["none"], "packaging/manifests PROFILE"),
+        (&[], "packaging/manifests PROFILE"),
+        (&["observe", "--set=replica=3"], "'replica' not allowed"),
+    ] {
+        let denied = render(arguments);
+        assert!(
+            !denied.status.success() && denied.stderr.contains(said),
+            "{denied:?}"
+        );
+    }
+}
+
+/// A kustomization of `docs/install.md`, by the field that it has.
+fn kustomization(field: &str) -> &'static str {
+    let blocks = INSTALL.split("```yaml\n# kustomization.yaml\n").skip(1);
+    let mut blocks = blocks.map(|block| block.split("```").next().unwrap_or_default());
+    blocks
+        .find(|block| block.contains(&format!("\n{field}:")) || block.starts_with(&format!("{field}:")))
+        .unwrap_or_else(|| panic!("no kustomization with {field}"))
+}
+
+#[test]
+fn kustomize_builds_both_ways_of_the_page_without_a_hook() {
+    let clone = workplace();
+    let run = |lines: &str| shell(clone.path(), None, lines).success();
+    let own = clone.path().join("own");
+    fs::create_dir(&own).expect("a directory");
+    let write = |field: &str| {
+        fs::write(own.join("kustomization.yaml"), kustomization(field)).expect("a kustomization");
+    };
+    run("packaging/manifests enforce >own/poolgate.yaml");
+    write("resources");
+    let listed = objects(&run("kubectl kustomize own"));
+    assert_eq!(listed, objects(&rendered("enforce", &[])));
+
+    run("mkdir own/charts && cp -R manifests/helm own/charts/poolgate");
+    write("helmCharts");
+    let charts = run("kubectl kustomize --enable-helm own");
+    assert!(!charts.contains("helm.sh/hook"), "{charts}");
+    let repository = "--set=image.repository=registry.example.com/platform/poolgate";
+    let expected = charted(&["--set=profile=enforce,createNamespace=true", repository]);
+    assert_eq!(objects(&charts), expected);
 }
 
 /// The cluster roles of the reconciler, by the end of their names, and their verbs on `NodeClaims`.
@@ -196,16 +192,6 @@ fn each_right_on_nodeclaims_is_one_value_and_one_role() {
         let found = verbs_on_claims(values);
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{values:?}");
     }
-    // With kustomize, what is there by default is left out by patches.
-    let patches = ["ClusterRole", "ClusterRoleBinding"].map(|kind| {
-        format!(
-            "- patch: '{{$patch: delete, apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: \
-             poolgate-reconciler-repair}}}}'\n"
-        )
-    });
-    let overlay = format!("resources: [../gate]\npatches:\n{}", patches.concat());
-    let (_copy, own) = with_overlay(&[("kustomization.yaml", &overlay)]);
-    expect_same(&built(&own), &charted(&[gate, without]));
 }
 
 /// One command installs observe with certificates, and nothing installs `enforce` with a `caBundle` that stays empty.
@@ -322,9 +308,6 @@ fn only_clients_with_a_certificate_are_answered_where_that_is_asked_for() {
         "--set=profile=gate",
         "--set=clientCertificates.caConfigMap=poolgate-client-ca",
     ];
-    let components = "resources: [../gate]\ncomponents: [../../components/client-certificates]\n";
-    let (_copy, own) = with_overlay(&[("kustomization.yaml", components)]);
-    expect_same(&built(&own), &charted(&gate));
     let names = charted(
         &[
             &gate[..],
@@ -386,14 +369,9 @@ fn what_cleans_up_after_a_reconciler_is_part_of_every_profile() {
             "ValidatingAdmissionPolicyBinding  poolgate-unhold",
         ]
     );
-    for (profile, directory) in [
-        ("gate", "overlays/gate"),
-        ("enforce", "overlays/enforce"),
-        ("observe", "base"),
-    ] {
+    for profile in ["gate", "enforce", "observe"] {
         let charted = charted(&[&format!("--set=profile={profile}")]);
         assert_eq!(parts(&charted), gate, "{profile}");
-        expect_same(&parts(&built(&Path::new(MANIFESTS).join(directory))), &gate);
         let reconciler = charted.contains_key("Deployment poolgate-system poolgate-reconciler");
         assert_eq!(reconciler, profile == "gate");
     }
@@ -411,11 +389,6 @@ fn no_pool_is_strict_unless_it_is_named() {
         denied
             .stderr
             .contains("Set gateStrict.pools to the pools whose limit matters more"),
-        "{denied:?}"
-    );
-    let denied = build(&Path::new(MANIFESTS).join("overlays/gate-strict"));
-    assert!(
-        !denied.status.success() && denied.stderr.contains("strict-pools.[noNs]:data.names"),
         "{denied:?}"
     );
 }

@@ -246,7 +246,7 @@ fn the_reconcilers_manifest_says_what_was_measured() {
         ("at most MiB", "MiB"),
     ] {
         let measured = format!("{} {unit}", of(column));
-        assert_gives("manifests/components/reconciler/deployment.yaml", &measured);
+        assert_gives("manifests/helm/values.yaml", &measured);
     }
 }
 

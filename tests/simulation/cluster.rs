@@ -18,6 +18,7 @@ pub(super) const NODES: &str = "/api/v1/nodes";
 pub(super) const PODS: &str = "/api/v1/pods";
 pub(super) const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps";
 pub(super) const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases";
+pub(super) const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
 pub(super) const NAMESPACE: &str = "poolgate-ledgers";
 /// When the simulated time begins.
 const EPOCH: &str = "2026-01-05T00:00:00Z";

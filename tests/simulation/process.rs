@@ -237,7 +237,7 @@ pub(super) fn unhold(cluster: &Arc<Cluster>, name: &str) {
     let longest = Some(Duration::from_mins(15));
     Process::start(async move {
         // A failed run is repeated by the next one.
-        let _ = unhold_with(client, NAMESPACE, longest, clock).await;
+        let _ = unhold_with(client, (None, NAMESPACE), longest, clock).await;
     });
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::cluster::{self, CLAIMS, Cluster, POOLS};
+use super::cluster::{self, CLAIMS, Cluster, DEPLOYMENTS, POOLS};
 use super::faults::{Fault, Faults, LONGEST_CALL};
 use super::history::Event;
 use super::process::{Gate, Process, reconciler, unhold};
@@ -309,6 +309,17 @@ fn pool(name: &str, uid: &str, (limit, is_left): (Option<usize>, bool), mode: &s
     })
 }
 
+/// Its pods may start at any time, so that only the age of the Lease says that none runs.
+fn store_deployment(cluster: &Cluster) {
+    let at = cluster.text_time();
+    let deployment = json!({
+        "metadata": {"name": "poolgate-reconciler"},
+        "spec": {"replicas": 2, "template": {"spec": {"containers": [{"args": ["reconcile"]}]}}},
+    });
+    let created = cluster.change(|store| store.create(DEPLOYMENTS, deployment, &at));
+    created.expect("a new Deployment");
+}
+
 /// Runs a seed.
 pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
     let scene = if seed % 4 == 3 {
@@ -371,6 +382,7 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
                 let process = world.start_reconciler();
                 world.reconcilers.borrow_mut().push(process);
             }
+            store_deployment(&world.cluster);
             super::karpenter::start(&world);
             let world = Rc::clone(&world);
             spawn_local(async move {

@@ -1,38 +1,34 @@
 //! The accounts that the manifests ship, with their rights and fences: what tests start runs by these.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{LazyLock, Mutex, OnceLock};
 
-use poolgate_core::manifest::{Limits, parse};
 use serde_json::json;
 
 use super::client::Client;
 use super::control_plane::ControlPlane;
+use super::rendered::{Objects, objects, rendered};
 
-const MANIFESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests");
-
-/// Accounts, rights and what these are about; no webhook is registered that nobody would answer.
-const FILES: [&str; 17] = [
-    "base/namespace.yaml",
-    "base/serviceaccount.yaml",
-    "base/rbac.yaml",
-    "base/ledgers.yaml",
-    "components/gate/serviceaccount.yaml",
-    "components/gate/rbac.yaml",
-    "components/gate/validatingadmissionpolicy.yaml",
-    "components/gate/flowcontrol.yaml",
-    "components/reconciler/serviceaccount.yaml",
-    "components/reconciler/rbac.yaml",
-    "components/reconciler/repair.yaml",
-    "components/reconciler/validatingadmissionpolicy.yaml",
-    "components/unhold/serviceaccount.yaml",
-    "components/unhold/rbac.yaml",
-    "components/unhold/validatingadmissionpolicy.yaml",
-    "components/unhold/cronjob.yaml",
-    "components/terminate/rbac.yaml",
+/// The kinds of accounts, of rights and of what these are about, in the order in which they are installed. No webhook is
+/// registered that nobody would answer.
+const KINDS: [&str; 11] = [
+    "Namespace",
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "PriorityLevelConfiguration",
+    "FlowSchema",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "CronJob",
 ];
+
+/// What is shipped with all rights.
+static SHIPPED: LazyLock<Objects> =
+    LazyLock::new(|| objects(&rendered("gate", &["--set=reconciler.terminate=true"])));
 
 /// Whose rights a process has.
 #[derive(Debug, Clone, Copy)]
@@ -105,16 +101,16 @@ impl ControlPlane {
 
     /// Installs the accounts as they are shipped, also what of them is missing.
     pub(crate) fn install_accounts(&self) {
-        self.install_files(&FILES);
+        self.install_those(|_| true);
     }
 
-    /// Installs the objects of these files of the manifests.
-    pub(crate) fn install_files(&self, files: &[&str]) {
+    /// Installs those with such a kind, namespace and name.
+    pub(crate) fn install_those(&self, is_one: impl Fn(&str) -> bool) {
         let client = Client::of(self);
-        for file in files {
-            let text = fs::read_to_string(format!("{MANIFESTS}/{file}")).expect("a manifest");
-            for document in parse(&text, &Limits::default()) {
-                client.apply_object(&document.into_value());
+        for kind in KINDS {
+            let of_kind = |name: &str| name.split(' ').next() == Some(kind);
+            for (_, object) in SHIPPED.iter().filter(|(name, _)| of_kind(name) && is_one(name)) {
+                client.apply_object(object);
             }
         }
     }

@@ -34,6 +34,7 @@ pub(crate) mod readme;
 pub(crate) mod reconciler;
 pub(crate) mod recording;
 pub(crate) mod relay;
+pub(crate) mod rendered;
 pub(crate) mod running;
 pub(crate) mod services;
 pub(crate) mod shell;

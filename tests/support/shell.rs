@@ -44,7 +44,13 @@ pub(crate) fn shell(directory: &Path, cluster: Option<&Path>, lines: &str) -> Ou
 /// A directory that has what the commands of the documentation name, as a clone of the repository has it.
 pub(crate) fn workplace() -> TempDir {
     let clone = directory(&[]);
-    for part in ["manifests", "certs/dev", "certs/apply", "docs/examples"] {
+    for part in [
+        "manifests",
+        "packaging/manifests",
+        "certs/dev",
+        "certs/apply",
+        "docs/examples",
+    ] {
         let target = clone.path().join(part);
         fs::create_dir_all(target.parent().expect("a parent")).expect("directories");
         run(

@@ -139,12 +139,63 @@ automountServiceAccountToken: false
 {{- with $own }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{- /* A component's ServiceAccount, or a named one, as the subject of a binding. Takes (root, component or name). */ -}}
-{{- define "poolgate.subject" -}}
+{{- /* What makes an object a hook, which Helm deletes afterwards. Takes its event. */ -}}
+{{- define "poolgate.hook" -}}
+annotations:
+  helm.sh/hook: {{ . }}
+  helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+{{- end }}
+
+{{- /* A Role in a namespace, or a ClusterRole. Takes (root, name, component, namespace, rules, hook: its event). */ -}}
+{{- define "poolgate.role" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "Role" "ClusterRole" (hasKey . "namespace") }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "poolgate.labels" . | nindent 2 }}
+  {{- with .hook }}
+  {{- include "poolgate.hook" . | nindent 2 }}
+  {{- end }}
+rules:
+  {{- .rules | trim | nindent 2 }}
+{{- end }}
+
+{{- /* The same, and its binding to a component's ServiceAccount, or to a named one. Takes (account), too. */ -}}
+{{- define "poolgate.grant" -}}
+{{ include "poolgate.role" . }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ ternary "RoleBinding" "ClusterRoleBinding" (hasKey . "namespace") }}
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  {{- include "poolgate.labels" . | nindent 2 }}
+  {{- with .hook }}
+  {{- include "poolgate.hook" . | nindent 2 }}
+  {{- end }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ ternary "Role" "ClusterRole" (hasKey . "namespace") }}
+  name: {{ .name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ if .name }}{{ .name }}{{ else }}{{ include "poolgate.account" . }}{{ end }}
+    name: {{ .account | default (include "poolgate.account" .) }}
     namespace: {{ .root.Release.Namespace }}
+{{- end }}
+
+{{- /* The rights of what removes marks and restores limits. */ -}}
+{{- define "poolgate.unholds" -}}
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [list, patch]
+- apiGroups: [karpenter.sh]
+  resources: [nodepools]
+  verbs: [list, patch]
 {{- end }}
 
 {{- /* Takes (root, service, path). */ -}}
@@ -199,7 +250,7 @@ the pod runs after the release is deleted). */ -}}
 {{- define "poolgate.pod" -}}
 {{- with .root.Values -}}
 serviceAccountName: {{ if $.account }}{{ $.account }}{{ else }}{{ include "poolgate.account" $ }}{{ end }}
-# For the rights in rbac.yaml.
+# For the rights in rights.yaml.
 automountServiceAccountToken: true
 # Service links would set POOLGATE_PORT and the like, and POOLGATE_… variables are poolgate's flags.
 enableServiceLinks: false
@@ -539,89 +590,10 @@ webhooks:
 --ledger-namespace={{ .Values.ledgers.namespace }}
 {{- end }}
 
-{{- /* The account whose requests a fence checks. Takes its name. */ -}}
-{{- define "poolgate.isAccount" -}}
-# This also restricts an account of the same name in another namespace.
-- name: is-the-account
-  expression: |-
-    request.userInfo.username.startsWith('system:serviceaccount:')
-    && request.userInfo.username.endsWith(':{{ . }}')
-{{- end }}
-
-{{- /* The changes of an update to the metadata, as variables of a fence. */ -}}
-{{- define "poolgate.changedMetadata" -}}
-- name: labels
-  expression: object.metadata.?labels.orValue({})
-- name: oldLabels
-  expression: oldObject.metadata.?labels.orValue({})
-- name: annotations
-  expression: object.metadata.?annotations.orValue({})
-- name: oldAnnotations
-  expression: oldObject.metadata.?annotations.orValue({})
-# The names of added, removed and changed labels and annotations.
-- name: changedLabels
-  expression: |-
-    (variables.labels.map(key, key) + variables.oldLabels.map(key, key))
-    .filter(key, variables.labels[?key] != variables.oldLabels[?key])
-- name: changedAnnotations
-  expression: |-
-    (variables.annotations.map(key, key) + variables.oldAnnotations.map(key, key))
-    .filter(key, variables.annotations[?key] != variables.oldAnnotations[?key])
-{{- end }}
-
-{{- /* Shared by the fences of the reconciler and of poolgate-unhold. */ -}}
-{{- define "poolgate.keepsOwners" -}}
-- expression: |-
-    request.operation != 'UPDATE'
-    || object.metadata.?finalizers == oldObject.metadata.?finalizers
-    && object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences
-  message: this account may not change finalizers or owners
-{{- end }}
-
-{{- define "poolgate.changesMarksOnly" -}}
-- expression: |-
-    request.operation != 'UPDATE' || variables.kind != 'nodes'
-    || dyn(object).?spec == dyn(oldObject).?spec
-    && variables.changedLabels.all(key, key == 'poolgate.dev/held')
-    && variables.changedAnnotations.all(key,
-      key in ['poolgate.dev/held-for', 'karpenter.sh/do-not-disrupt', 'karpenter.sh/do-not-repair'])
-  message: this account may change only poolgate's marks on a node
-{{- end }}
-
-{{- define "poolgate.changesLimitOnly" -}}
-- expression: |-
-    request.operation != 'UPDATE' || variables.kind != 'nodepools'
-    || variables.changedLabels == [] && variables.changedAnnotations == []
-    && dyn(object).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
-    && dyn(oldObject).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
-    && dyn(object).spec.?limits.orValue({}).all(key,
-      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
-    && dyn(oldObject).spec.?limits.orValue({}).all(key,
-      key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
-  message: this account may change only limits.nodes of a NodePool
-{{- end }}
-
-{{- /* The reasons to delete a NodeClaim, as variables of both fences. The account cannot write a status. */ -}}
-{{- define "poolgate.deletionReasons" -}}
-- name: trueConditions
-  expression: dyn(oldObject).?status.?conditions.orValue([]).filter(condition, condition.status == 'True')
-# Karpenter wants to replace its node to repair it. A reboot sets the same reason.
-- name: isUnhealthy
-  expression: |-
-    variables.trueConditions.exists(condition,
-      condition.type == 'DisruptionReason' && condition.?reason.orValue('') == 'Unhealthy')
-    && !variables.trueConditions.exists(condition, condition.type == 'Rebooting')
-- name: isDrifted
-  expression: variables.trueConditions.exists(condition, condition.type == 'Drifted')
-# True if the account has the separate right to delete NodeClaims above a limit.
-- name: mayTerminate
-  expression: authorizer.group('karpenter.sh').resource('nodeclaims').check('terminate').allowed()
-{{- end }}
-
-{{- /* A pod that removes the marks from nodes, and ends. Takes (root, account, backoffLimit, args, leaving). */ -}}
+{{- /* A pod that removes the marks from nodes, and ends. Takes (root, account, backoffLimit, deadline, args, leaving). */ -}}
 {{- define "poolgate.unhold" -}}
 backoffLimit: {{ .backoffLimit }}
-activeDeadlineSeconds: 240
+activeDeadlineSeconds: {{ .deadline }}
 template:
   metadata:
     {{- include "poolgate.podMetadata" (dict "root" .root "component" "unhold") | nindent 4 }}
@@ -633,6 +605,8 @@ template:
         args:
           - reconcile
           - --unhold-all
+          - --namespace={{ .root.Release.Namespace }}
+          - {{ include "poolgate.ledgersArg" .root }}
           {{- with .args }}
           {{- toYaml . | nindent 10 }}
           {{- end }}

@@ -247,10 +247,11 @@ impl Candidate {
 }
 
 /// The holder that a Lease names. It may be gone.
-pub async fn holder(client: Client, namespace: &str, name: &str) -> Option<String> {
+pub async fn holder(client: Client, namespace: &str, name: &str) -> Result<Option<String>, ApiError> {
     let leases = Collection::<Lease>::new(client, &path(namespace));
-    let lease = leases.get_opt(name, Deadline::within(RELEASE)).await.ok()??;
-    lease.spec?.holder_identity.filter(|holder| !holder.is_empty())
+    let lease = leases.get_opt(name, Deadline::within(RELEASE)).await?;
+    let holder = lease.and_then(|lease| lease.spec?.holder_identity);
+    Ok(holder.filter(|holder| !holder.is_empty()))
 }
 
 /// The last seen state of a Lease.

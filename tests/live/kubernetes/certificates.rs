@@ -31,10 +31,14 @@ use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::reconciler::LEDGERS;
 use crate::support::relay::Relay;
+use crate::support::rendered::rendered;
 use crate::support::running::Running;
 use crate::support::wait::wait_for;
 
-const OVERLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/certificates-overlay");
+/// The gate and the webhook of deletions, and certificates that poolgate issues itself.
+fn manifests() -> String {
+    rendered("gate", &["--set=deletion.enabled=true"])
+}
 
 pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
@@ -64,7 +68,7 @@ impl Installed {
         plane.install_karpenter_crds(V1);
         // A third of the processor time that a client-side apply takes.
         plane
-            .kubectl(&["apply", "--server-side", "-k", OVERLAY], "")
+            .kubectl(&["apply", "--server-side", "-f", "-"], &manifests())
             .success();
         let client = Client::of(&plane);
         Self { plane, client }
@@ -253,11 +257,12 @@ fn the_manifests_applied_again_take_no_certificate_back() {
     keeper.wait_until_ready();
     let (bundles, leaf) = (installed.bundles(), installed.secret("poolgate-tls", "tls.crt"));
     assert_eq!(bundles.len(), 1, "{bundles:?}");
-    let diff = plane.kubectl(&["diff", "-k", OVERLAY], "");
+    let manifests = manifests();
+    let diff = plane.kubectl(&["diff", "-f", "-"], &manifests);
     assert_eq!(diff.status.code(), Some(0), "{diff:?}");
-    plane.kubectl(&["apply", "-k", OVERLAY], "").success();
-    let server_side = ["apply", "--server-side", "--force-conflicts", "-k", OVERLAY];
-    plane.kubectl(&server_side, "").success();
+    plane.kubectl(&["apply", "-f", "-"], &manifests).success();
+    let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+    plane.kubectl(&server_side, &manifests).success();
     assert_eq!(installed.bundles(), bundles);
     assert_eq!(installed.secret("poolgate-tls", "tls.crt"), leaf);
     assert_eq!(
@@ -270,7 +275,7 @@ fn the_manifests_applied_again_take_no_certificate_back() {
     // A configuration that comes later is filled, and one that is gone is not an error.
     installed.client.delete(&format!("{VALIDATING}/poolgate-gate"));
     let looked = |keeper: &Running| keeper.metric("poolgate_certificates_failing") == Some(0.0);
-    plane.kubectl(&["apply", "-k", OVERLAY], "").success();
+    plane.kubectl(&["apply", "-f", "-"], &manifests).success();
     wait_for("the new configuration to trust", || {
         (installed.bundles() == bundles && looked(&keeper)).then_some(())
     });

@@ -6,7 +6,6 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::chart::MANIFESTS;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
@@ -15,6 +14,7 @@ use crate::support::kubelet::{Pod, run_pod};
 use crate::support::nodepool::node_pool;
 use crate::support::process::Outcome;
 use crate::support::readme::{block, block_of};
+use crate::support::rendered::rendered;
 use crate::support::services::Services;
 use crate::support::shell::{shell, workplace};
 use crate::support::wait::wait_for;
@@ -130,7 +130,13 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, back: &
     );
     let clone = workplace();
     shell(clone.path(), Some(plane.kubeconfig()), emergency).success();
-    assert_eq!(failure_policy(plane), "Ignore");
+    let in_force = block_of(
+        RUNBOOK,
+        "sh",
+        "kubectl get validatingwebhookconfiguration poolgate -o jsonpath='{.webhooks[0].failurePolicy",
+    );
+    let in_force = shell(clone.path(), Some(plane.kubeconfig()), in_force).success();
+    assert_eq!(in_force, "Ignore");
     wait_for("NodePools to come in", || {
         create(plane, "late").status.success().then_some(())
     });
@@ -218,10 +224,10 @@ fn take_the_gate_into_use(plane: &ControlPlane) {
 }
 
 #[test]
-fn kustomize_leads_to_the_first_warning_and_the_first_denial() {
+fn kubectl_leads_to_the_first_warning_and_the_first_denial() {
     let (plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let all = lines(block_of(INSTALL, "sh", "kubectl apply -k manifests/base\n"));
+    let all = lines(block_of(INSTALL, "sh", "packaging/manifests observe "));
     let (warned, denied, pod) = follow(&plane, &services, &all);
     assert_eq!((warned, denied), (2, 4), "{all:?}");
     fail_and_recover(&plane, &services, pod, &all[2]);
@@ -253,7 +259,7 @@ fn go_back(plane: &ControlPlane) {
 enum Step {
     /// The webhook configurations are applied.
     Webhooks,
-    /// The rest of the base is applied, and the first NodePool makes a node on which the pods start.
+    /// The rest of the profile is applied, and the first NodePool makes a node on which the pods start.
     Pods,
     /// A NodePool is applied: without it there is no node.
     NodePool,
@@ -261,11 +267,9 @@ enum Step {
     Certificates,
 }
 
-/// The kinds of the base that are webhook configurations, or all others.
+/// The kinds of profile observe that are webhook configurations, or all others.
 fn apply_part(plane: &ControlPlane, webhooks: bool) {
-    let built = plane
-        .kubectl(&["kustomize", &format!("{MANIFESTS}/base")], "")
-        .success();
+    let built = rendered("observe", &[]);
     let part: Vec<&str> = built
         .split("\n---\n")
         .filter(|document| document.contains("WebhookConfiguration") == webhooks)
@@ -316,7 +320,7 @@ fn an_empty_cluster_comes_up_in_whatever_order_it_is_applied() {
             create(&plane, "asked").success();
             (asked(&pod) > Some(0.0)).then_some(())
         });
-        run("kubectl apply -k manifests/overlays/enforce");
+        run("packaging/manifests enforce | kubectl apply -f -");
         assert_eq!(failure_policy(&plane), "Fail", "{order:?}");
         create(&plane, "asked").success();
         services.route(&plane, NAMESPACE, "poolgate", None);
@@ -325,7 +329,7 @@ fn an_empty_cluster_comes_up_in_whatever_order_it_is_applied() {
         run("kubectl -n poolgate-system delete deployment,secret --all");
     }
     // What the order would have to be without the first step: under Fail no pool comes in, no node, no pod.
-    run("kubectl apply -k manifests/overlays/enforce");
+    run("packaging/manifests enforce | kubectl apply -f -");
     wait_for("the loop", || {
         let answer = create(&plane, "never");
         answer.stderr.contains("failed calling webhook").then_some(())

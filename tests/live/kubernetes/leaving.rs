@@ -6,24 +6,25 @@ use std::thread;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::chart::strict_overlay;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
+use crate::support::full::full;
 use crate::support::karpenter::start_controller_manager;
 use crate::support::kubelet::{Pod, run_job};
 use crate::support::nodeclaim::node_claim;
 use crate::support::process::Process;
+use crate::support::readme::block_of;
 use crate::support::services::Services;
 use crate::support::shell::{shell, workplace};
 use crate::support::wait::wait_for;
 
+const UPGRADE: &str = include_str!("../../../docs/upgrade.md");
 const NAMESPACE: &str = "poolgate-system";
 const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers";
 /// On a node of a pool with room.
 const USERS_MARK: &str = "karpenter.sh/do-not-disrupt";
 const RECONCILER: &str = "/apis/apps/v1/namespaces/poolgate-system/deployments/poolgate-reconciler";
-const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
 const CRON_JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/cronjobs/poolgate-unhold";
 const JOB: &str = "/apis/batch/v1/namespaces/poolgate-system/jobs/poolgate-leaving";
 
@@ -38,11 +39,14 @@ struct Cluster {
 }
 
 impl Cluster {
+    /// Starts it with controllers that end namespaces and what belongs to objects that are gone.
     fn start() -> Self {
+        Self::start_with("namespace-controller,garbage-collector-controller")
+    }
+
+    fn start_with(controllers: &str) -> Self {
         let (plane, services) = Services::with_control_plane();
-        // They end namespaces and what belongs to objects that are gone.
-        let controllers =
-            start_controller_manager(&plane, "namespace-controller,garbage-collector-controller");
+        let controllers = start_controller_manager(&plane, controllers);
         let mut fleet = Fleet::in_cluster(&plane);
         fleet.pool("full", 1, &json!({}));
         fleet.busy("full", "full-a");
@@ -181,26 +185,31 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
     cluster.run("kubectl create namespace platform");
     cluster.knows_the_prometheus_operator();
     let before = cluster.everything();
-    let (_copy, strict) = strict_overlay("licensed");
-    let strict = format!("kubectl apply -k {}", strict.display());
+    let apply = |profile: &str| {
+        format!("packaging/manifests {profile} --set networkPolicy.enabled=false | kubectl apply -f -")
+    };
     let helm = "helm install poolgate manifests/helm --create-namespace --set profile=gate-strict,networkPolicy.enabled=false --set \
                 'gateStrict.pools={licensed}' --namespace";
     let monitoring = "--set monitoring.serviceMonitor.enabled=true,monitoring.prometheusRule.enabled=true";
     for (install, uninstall) in [
-        ("kubectl apply -k manifests/base", "manifests/uninstall"),
+        (apply("observe"), "manifests/uninstall"),
+        (apply("enforce"), "manifests/uninstall"),
+        (apply("gate"), "manifests/uninstall"),
         (
-            "kubectl apply -k manifests/overlays/enforce",
+            apply("gate-strict --set 'gateStrict.pools={licensed}'"),
             "manifests/uninstall",
         ),
-        ("kubectl apply -k manifests/overlays/gate", "manifests/uninstall"),
-        (&strict, "manifests/uninstall"),
-        (&format!("{helm} {NAMESPACE}"), "manifests/uninstall"),
         (
-            &format!("{helm} platform {monitoring}"),
+            apply("gate --namespace platform"),
+            "manifests/uninstall --namespace platform",
+        ),
+        (format!("{helm} {NAMESPACE}"), "manifests/uninstall"),
+        (
+            format!("{helm} platform {monitoring}"),
             "manifests/uninstall --namespace platform",
         ),
     ] {
-        cluster.run(install);
+        cluster.run(&install);
         let namespace = if install.contains(" platform ") {
             "platform"
         } else {
@@ -212,51 +221,113 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
         }
         assert!(cluster.everything().len() > before.len() + 5, "{install}");
         cluster.run(uninstall);
-        expect_same(&before, &cluster.everything(), install);
+        expect_same(&before, &cluster.everything(), &install);
     }
 }
 
-#[test]
-fn who_steps_back_from_gate_has_the_marks_removed_by_what_stays() {
-    let mut cluster = Cluster::start();
-    let helm = |command: &str| format!("helm {command} poolgate manifests/helm --namespace {NAMESPACE}");
-    let gate = "--create-namespace --set profile=gate,networkPolicy.enabled=false";
-    cluster.run(&format!("{} {gate}", helm("install")));
-    cluster.live();
-    cluster.marked_for_repair();
-    let client = Client::of(&cluster.plane);
-    let clean_up = |cluster: &Cluster| {
-        // Where a kubelet would: the pod of the CronJob, by the rights that it has left.
-        let job = client.get(CRON_JOB).expect("a CronJob")["spec"]["jobTemplate"].clone();
-        let ran = run_job(&cluster.plane, NAMESPACE, &job);
-        assert!(ran.status.success(), "{ran:?}");
-        ran.stderr
-    };
-    for profile in ["enforce", "observe"] {
-        cluster.run(&format!(
-            "{} --reset-then-reuse-values --set profile={profile}",
-            helm("upgrade")
-        ));
-        assert_eq!(client.get(RECONCILER), None, "{profile}");
+/// No server runs: NodePools are admitted unchecked.
+const HELM: &str = "poolgate manifests/helm --namespace poolgate-system --set networkPolicy.enabled=false,failurePolicy=Ignore";
+
+/// A profile as Helm is given it, after any other.
+fn values(profile: &str) -> String {
+    let reset = "gate.enabled=null,reconciler.enabled=null,reconciler.observe=null";
+    format!("--set {reset} --set profile={profile} --set 'gateStrict.pools={{licensed}}'")
+}
+
+/// Whether the reconciler of a profile writes.
+fn writes(profile: &str) -> bool {
+    profile.starts_with("gate") && !profile.contains("reconciler.")
+}
+
+impl Cluster {
+    /// Leaves what a reconciler does that was killed while it led: marks, a lowered limit, and its Lease.
+    fn leave_traces(&mut self) {
+        self.marked_for_repair();
+        let client = Client::of(&self.plane);
+        client.merge(
+            "/apis/karpenter.sh/v1/nodepools/roomy",
+            &json!({"metadata": {"annotations": {"poolgate.dev/node-limit": "9"}}, "spec": {"limits": {"nodes": "2"}}}),
+        );
+        let now = jiff::Timestamp::now();
+        let spec =
+            json!({"holderIdentity": "gone", "leaseDurationSeconds": 3, "renewTime": format!("{now:.6}")});
+        client.apply_object(&json!({
+            "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec,
+            "metadata": {"name": "poolgate-reconciler", "namespace": "poolgate-ledgers"},
+        }));
+    }
+
+    /// Nodes have the marks that users have set, and pools the limits.
+    fn expect_no_traces(&mut self, what: &str) {
+        self.fleet.wait_until_held("full", &[]);
+        let node = self.fleet.stored_node("full-a");
+        assert_eq!(node["metadata"]["annotations"], Value::Null, "{what}: {node}");
+        let users = self.fleet.stored_node("users");
+        assert_eq!(
+            users["metadata"]["annotations"],
+            json!({USERS_MARK: "true"}),
+            "{what}: {users}"
+        );
+        let pool = Client::of(&self.plane).get("/apis/karpenter.sh/v1/nodepools/roomy");
+        let pool = pool.expect("a pool");
+        let limit = &pool["metadata"]["annotations"]["poolgate.dev/node-limit"];
         assert!(
-            clean_up(&cluster).contains("no mark is removed"),
-            "{profile}: it was there just now"
+            limit.is_null() || *limit == pool["spec"]["limits"]["nodes"],
+            "{what}: {pool}"
         );
     }
-    client.merge(
-        LEASE,
-        &json!({"spec": {"renewTime": "2026-01-01T00:00:00.000000Z", "leaseDurationSeconds": 1}}),
-    );
-    assert!(clean_up(&cluster).contains("removed all marks"));
-    cluster.fleet.wait_until_held("full", &[]);
-    let node = cluster.fleet.stored_node("full-a");
-    assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
-    let users = cluster.fleet.stored_node("users");
-    assert_eq!(
-        users["metadata"]["annotations"],
-        json!({USERS_MARK: "true"}),
-        "{users}"
-    );
+
+    /// Where a kubelet would: runs the pod of the `CronJob`, by its rights.
+    fn clean_up(&self) -> String {
+        let job = Client::of(&self.plane).get(CRON_JOB).expect("a CronJob")["spec"]["jobTemplate"].clone();
+        let ran = run_job(&self.plane, NAMESPACE, &job);
+        assert!(ran.status.success(), "{ran:?}");
+        ran.stderr
+    }
+
+    /// Uninstalls the release, and runs the pod of the hook's Job, by the rights that come with it.
+    fn uninstall(&self) {
+        let plane = &self.plane;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let client = Client::of(plane);
+                let mut job = wait_for("the Job", || client.get(JOB));
+                let ran = run_job(plane, NAMESPACE, &job);
+                assert!(ran.status.success(), "{ran:?}");
+                let now = "2026-01-01T00:00:00Z";
+                let condition =
+                    |name: &str| json!({"type": name, "status": "True", "lastTransitionTime": now});
+                let mut conditions = vec![condition("Complete")];
+                // 1.31 and newer want both, older ones reject the other.
+                if minor_release(&client) > 30 {
+                    conditions.push(condition("SuccessCriteriaMet"));
+                }
+                job["status"] = json!({
+                    "startTime": now,
+                    "completionTime": now,
+                    "succeeded": 1,
+                    "conditions": conditions,
+                });
+                client.replace(&format!("{JOB}/status"), &job);
+            });
+            self.run(&format!("helm uninstall poolgate --namespace {NAMESPACE}"));
+        });
+        // It stops when it is ready.
+        let client = Client::of(plane);
+        wait_for("the namespace of the ledgers to go", || {
+            client.get(LEDGERS).is_none().then_some(())
+        });
+        let left = self.everything();
+        let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
+        // What no release of Helm knows of: what the processes wrote, and the certificate.
+        for name in &ours {
+            let is_of_helm = name.contains("poolgate-leaving");
+            assert!(
+                !is_of_helm && (name.contains(NAMESPACE) || name.starts_with("events ")),
+                "{ours:?}"
+            );
+        }
+    }
 }
 
 /// 30 of Kubernetes 1.30.
@@ -266,60 +337,98 @@ fn minor_release(client: &Client) -> u32 {
     minor.parse().expect("a number")
 }
 
+/// The steps down: from a profile to the one before it, and out of the reconciler alone.
+const STEPS: [(&str, &str); 5] = [
+    ("gate-strict", "gate"),
+    ("gate", "gate,reconciler.enabled=false"),
+    ("gate", "gate,reconciler.observe=true"),
+    ("gate", "enforce"),
+    ("enforce", "observe"),
+];
+
+/// All profiles, in any order.
+fn pairs() -> Vec<(&'static str, &'static str)> {
+    let profiles = [
+        "observe",
+        "enforce",
+        "gate",
+        "gate-strict",
+        "gate,reconciler.enabled=false",
+        "gate,reconciler.observe=true",
+    ];
+    let all = profiles
+        .iter()
+        .flat_map(|from| profiles.iter().map(move |to| (*from, *to)));
+    all.filter(|(from, to)| from != to).collect()
+}
+
 #[test]
-fn helm_uninstall_leaves_no_mark_on_a_node() {
+fn each_step_down_and_out_leaves_no_mark_and_no_lowered_limit() {
+    let mut cluster = Cluster::start();
+    let steps = if full() { pairs() } else { STEPS.to_vec() };
+    for (from, to) in steps {
+        let what = &format!("{from} to {to}");
+        cluster.run(&format!(
+            "helm install --create-namespace {HELM} {}",
+            values(from)
+        ));
+        cluster.leave_traces();
+        cluster.run(&format!("helm upgrade {HELM} {}", values(to)));
+        // Not after 15 minutes: at the first run.
+        let said = cluster.clean_up();
+        if writes(to) {
+            assert!(said.contains("no mark is removed"), "{what}: {said}");
+            assert!(!cluster.fleet.held("full").is_empty(), "{what}");
+        } else {
+            assert!(said.contains("removed all marks"), "{what}: {said}");
+            cluster.expect_no_traces(what);
+            cluster.leave_traces();
+        }
+        cluster.uninstall();
+        cluster.expect_no_traces(what);
+    }
+}
+
+#[test]
+fn who_steps_back_from_gate_has_the_marks_of_its_reconciler_removed() {
     let mut cluster = Cluster::start();
     cluster.run(&format!(
-        "helm install poolgate manifests/helm --create-namespace --set profile=gate,networkPolicy.enabled=false --namespace {NAMESPACE}"
+        "helm install --create-namespace {HELM} {}",
+        values("gate")
     ));
     cluster.live();
     cluster.marked_for_repair();
-    let plane = &cluster.plane;
-    thread::scope(|scope| {
-        // Where a kubelet would: the pod of the hook's Job, by the rights that come with it.
-        scope.spawn(|| {
-            let client = Client::of(plane);
-            let mut job = wait_for("the Job", || client.get(JOB));
-            let ran = run_job(plane, NAMESPACE, &job);
-            assert!(ran.status.success(), "{ran:?}");
-            let now = "2026-01-01T00:00:00Z";
-            let condition = |name: &str| json!({"type": name, "status": "True", "lastTransitionTime": now});
-            let mut conditions = vec![condition("Complete")];
-            // 1.31 and newer want both, older ones reject the other.
-            if minor_release(&client) > 30 {
-                conditions.push(condition("SuccessCriteriaMet"));
-            }
-            job["status"] = json!({
-                "startTime": now,
-                "completionTime": now,
-                "succeeded": 1,
-                "conditions": conditions,
-            });
-            client.replace(&format!("{JOB}/status"), &job);
-        });
-        cluster.run(&format!("helm uninstall poolgate --namespace {NAMESPACE}"));
-    });
-    cluster.fleet.wait_until_held("full", &[]);
-    let node = cluster.fleet.stored_node("full-a");
-    assert_eq!(node["metadata"]["annotations"], Value::Null, "{node}");
-    let users = cluster.fleet.stored_node("users");
-    assert_eq!(
-        users["metadata"]["annotations"],
-        json!({USERS_MARK: "true"}),
-        "{users}"
+    assert!(
+        cluster.clean_up().contains("no mark is removed"),
+        "its Deployment is there"
     );
-    // It stops when it is ready.
-    let client = Client::of(&cluster.plane);
-    wait_for("the namespace of the ledgers to go", || {
-        client.get(LEDGERS).is_none().then_some(())
+    cluster.run(&format!("helm upgrade {HELM} {}", values("enforce")));
+    assert_eq!(Client::of(&cluster.plane).get(RECONCILER), None);
+    assert!(cluster.clean_up().contains("removed all marks"));
+    cluster.expect_no_traces("a reconciler that ran");
+    cluster.uninstall();
+}
+
+/// The first mistake under `observe`: an image that cannot be pulled.
+#[test]
+fn a_release_whose_image_cannot_be_pulled_is_uninstalled_within_a_minute() {
+    // The last one ends a Job at its deadline. No kubelet starts its pod.
+    let mut cluster = Cluster::start_with("namespace-controller,garbage-collector-controller,job-controller");
+    cluster.run(&format!("helm install --create-namespace {HELM}"));
+    cluster.leave_traces();
+    let uninstall = format!("helm uninstall poolgate --namespace {NAMESPACE}");
+    let ended = shell(cluster.clone.path(), Some(cluster.plane.kubeconfig()), &uninstall);
+    assert!(!ended.status.success(), "{ended:?}");
+    assert!(ended.stderr.contains("poolgate-leaving"), "{ended:?}");
+    wait_for("the hooks to go", || {
+        let left = cluster.everything();
+        let of_hooks = left.keys().filter(|name| name.contains("poolgate-leaving"));
+        let of_hooks: Vec<_> = of_hooks.filter(|name| !name.starts_with("events")).collect();
+        println!("{of_hooks:?}");
+        of_hooks.is_empty().then_some(())
     });
-    let left = cluster.everything();
-    let ours: Vec<_> = left.keys().filter(|name| name.contains("poolgate")).collect();
-    // What no release of Helm knows of: what the processes wrote, and the certificate.
-    for name in &ours {
-        assert!(
-            name.contains(NAMESPACE) || name.starts_with("events "),
-            "{ours:?}"
-        );
-    }
+    // The command that the page names then.
+    let command = block_of(UPGRADE, "sh", "poolgate reconcile --unhold-all");
+    cluster.run(command);
+    cluster.expect_no_traces("by hand");
 }

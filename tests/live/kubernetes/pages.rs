@@ -8,6 +8,7 @@ use super::runbook::{block, commands};
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::readme::block_of;
+use crate::support::rendered::{objects, rendered};
 use crate::support::shell::{shell, workplace};
 
 const CERTIFICATES: &str = include_str!("../../../docs/certificates.md");
@@ -31,8 +32,14 @@ impl Installed {
         let plane = ControlPlane::start();
         plane.install_karpenter_crds(V1);
         let installed = Self(plane);
-        installed.run("kubectl apply -k manifests/overlays/gate");
+        installed.apply();
         installed
+    }
+
+    fn apply(&self) {
+        self.0
+            .kubectl(&["apply", "-f", "-"], &rendered("gate", &[]))
+            .success();
     }
 
     /// Types lines in a clone, beside a policy of the user's. What they print.
@@ -91,22 +98,35 @@ fn each_command_for_an_emergency_does_what_its_section_says() {
         installed.get("deployment poolgate-reconciler")["spec"]["replicas"],
         0
     );
-    installed.run("kubectl apply -k manifests/overlays/gate");
+    installed.apply();
     assert_eq!(
         installed.configurations().len(),
         3,
         "the profile applied again brings all back"
     );
-    installed.run(block_of(
-        UPGRADE,
-        "sh",
-        "kubectl delete validatingwebhookconfiguration poolgate-gate",
+    installed.run(block_of(UPGRADE, "sh", "gone="));
+    let expected = objects(&rendered("enforce", &[]));
+    let kinds = "clusterroles,roles,serviceaccounts,validatingadmissionpolicies,flowschemas,services";
+    let left = installed.get(&format!(
+        "{kinds} --all-namespaces -l app.kubernetes.io/part-of=poolgate"
     ));
+    for object in left["items"].as_array().expect("a list") {
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let metadata = &object["metadata"];
+        let name = [&object["kind"], &metadata["namespace"], &metadata["name"]].map(text);
+        assert!(expected.contains_key(&name.join(" ")), "{name:?} is left");
+    }
     assert_eq!(installed.configurations(), [json!("poolgate"), json!("poolgate")]);
     let deployments = installed.get("deployments");
     let names = deployments["items"].as_array().expect("a list").iter();
     let names: Vec<&Value> = names.map(|object| &object["metadata"]["name"]).collect();
     assert_eq!(names, ["poolgate", "poolgate-certificates"]);
+
+    installed.apply();
+    installed.run(commands("Switch poolgate off"));
+    assert_eq!(installed.configurations(), Vec::<Value>::new());
+    assert_eq!(installed.get("deployments")["items"], json!([]));
+    installed.apply();
 }
 
 #[test]

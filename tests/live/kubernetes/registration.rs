@@ -1,41 +1,20 @@
 //! The manifests in `manifests/` on a real API server: they apply, their conditions compile, and they send
 //! poolgate what it checks and nothing else.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
 use super::shared::published;
-use crate::support::chart::{charted, strict_overlay};
+use crate::support::chart::{charted, container, pod as pod_of};
 use crate::support::control_plane::ControlPlane;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
+use crate::support::rendered::{objects, rendered};
 use crate::support::wait::wait_for;
 use crate::support::webhooks::named;
 
-const BASE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/base");
-const GATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/gate");
-const ENFORCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/manifests/overlays/enforce");
-const NETWORK_POLICY: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/manifests/components/network-policy/networkpolicy.yaml"
-);
-
-/// The registration of `kind` as the base has it.
-fn registration(plane: &ControlPlane, kind: &str) -> Value {
-    object(plane, BASE, kind, "poolgate")
-}
-
-/// An object as these manifests have it.
-fn object(plane: &ControlPlane, manifests: &str, kind: &str, name: &str) -> Value {
-    let rendered = plane.kubectl(&["kustomize", manifests], "").success();
-    let file = rendered
-        .split("\n---\n")
-        .find(|document| {
-            document.contains(&format!("kind: {kind}\n")) && document.contains(&format!("\n  name: {name}\n"))
-        })
-        .unwrap_or_else(|| panic!("{manifests} has no {kind} {name}"));
-    plane.kubectl_json(&["create", "--dry-run=client", "-f", "-"], file)
+/// The registration of `kind` as profile observe has it.
+fn registration(kind: &str) -> Value {
+    objects(&rendered("observe", &[]))[&format!("{kind}  poolgate")].clone()
 }
 
 /// Stores an object, then sends what this registration asks for to a port where nothing listens, for objects whose names
@@ -55,14 +34,14 @@ fn send_to_nobody(plane: &ControlPlane, prefix: &str, mut registration: Value, p
     });
 }
 
-/// The shared control plane with this pool, and the base's registration of `kind`, sent to a port where nothing listens, for names that begin
+/// The shared control plane with this pool, and the registration of `kind`, sent to a port where nothing listens, for names that begin
 /// with `prefix`.
 fn deaf(kind: &str, prefix: &str, stored: &Value) -> &'static ControlPlane {
     let plane = &published().plane;
     plane
         .kubectl(&["create", "-f", "-"], &stored.to_string())
         .success();
-    let mut registration = registration(plane, kind);
+    let mut registration = registration(kind);
     registration["webhooks"][0]["failurePolicy"] = json!("Fail");
     send_to_nobody(plane, prefix, registration, &pool(&format!("{prefix}probe")));
     plane
@@ -86,35 +65,40 @@ fn is_asked(plane: &ControlPlane, args: &[&str], object: &Value) -> bool {
 #[test]
 fn the_network_policy_applies_once_it_says_where_the_api_servers_are() {
     let plane = &published().plane;
-    let policy = fs::read_to_string(NETWORK_POLICY).expect("the policy");
-    let rejected = plane.kubectl(&["apply", "-f", "-"], &policy);
+    let policy = |source: &str| {
+        let source = format!("--set=networkPolicy.enabled=true,networkPolicy.from[0].ipBlock.cidr={source}");
+        let mut policy = charted(&[&source])["NetworkPolicy poolgate-system poolgate"].clone();
+        policy["metadata"]["namespace"] = json!("default");
+        plane.kubectl(&["apply", "-f", "-"], &policy.to_string())
+    };
+    let rejected = policy("where-the-api-servers-are");
     assert!(rejected.stderr.contains("ipBlock"), "{rejected:?}");
-    let policy = policy.replace("where-the-api-servers-are", "10.0.0.0/28");
-    plane.kubectl(&["apply", "-f", "-"], &policy).success();
+    policy("10.0.0.0/28").success();
 }
 
 #[test]
-fn the_base_and_its_overlays_apply() {
+fn each_rendered_profile_applies_and_applies_again() {
     let plane = ControlPlane::start();
-    plane.kubectl(&["apply", "-k", BASE], "").success();
-    plane
-        .kubectl(&["apply", "--server-side", "--force-conflicts", "-k", BASE], "")
-        .success();
-    assert_eq!(plane.kubectl(&["diff", "-k", BASE], "").status.code(), Some(0));
-    let (_copy, strict) = strict_overlay("licensed");
-    let strict = strict.to_str().expect("a path");
-    // The last contains the gate's.
-    for overlay in [ENFORCE, strict] {
-        plane.kubectl(&["apply", "-k", overlay], "").success();
-        assert_eq!(plane.kubectl(&["diff", "-k", overlay], "").status.code(), Some(0));
+    let strict = ["--set=gateStrict.pools={licensed}"];
+    for (profile, values) in [
+        ("observe", &[][..]),
+        ("enforce", &[]),
+        ("gate", &[]),
+        ("gate-strict", &strict),
+    ] {
+        let file = rendered(profile, values);
+        plane.kubectl(&["apply", "-f", "-"], &file).success();
+        let server_side = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+        plane.kubectl(&server_side, &file).success();
+        let diff = plane.kubectl(&["diff", "-f", "-"], &file);
+        assert_eq!(diff.status.code(), Some(0), "{profile}: {diff:?}");
     }
-    let deployment = object(&plane, strict, "Deployment", "poolgate-gate");
-    let pod = &deployment["spec"]["template"]["spec"];
-    let args = pod["containers"][0]["args"].to_string();
+    let rendered = objects(&rendered("gate", &[]));
+    let args = container(&rendered, "poolgate-gate")["args"].to_string();
     assert!(args.starts_with("[\"gate\","), "{args}");
     assert_eq!(
-        pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-            [0]["matchExpressions"][0],
+        pod_of(&rendered, "poolgate-gate")["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            ["nodeSelectorTerms"][0]["matchExpressions"][0],
         json!({"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}),
         "a cold cluster must be able to start"
     );
@@ -235,13 +219,12 @@ fn a_pool_that_is_being_deleted_can_go_while_no_webhook_answers() {
 
 #[test]
 fn both_registrations_have_the_same_conditions_and_the_image_is_this_version() {
-    let plane = &published().plane;
-    let conditions = |kind| registration(plane, kind)["webhooks"][0]["matchConditions"].clone();
+    let conditions = |kind| registration(kind)["webhooks"][0]["matchConditions"].clone();
     let [mutating, validating] =
         ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"].map(conditions);
     assert_eq!(mutating, validating);
     assert!(mutating.to_string().contains("poolgate.dev/"));
-    let rendered = plane.kubectl(&["kustomize", BASE], "").success();
+    let rendered = rendered("observe", &[]);
     assert!(
         rendered.contains(concat!("image: poolgate:", env!("CARGO_PKG_VERSION"))),
         "{rendered}"
@@ -281,14 +264,15 @@ fn claim(name: &str, pool: &str) -> Value {
 
 const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
 
-/// A registration of the gate as an overlay has it.
-fn gate_registration(overlay: &str, name: &str) -> Value {
-    object(
-        &published().plane,
-        overlay,
-        "ValidatingWebhookConfiguration",
-        name,
-    )
+/// A registration of the gate with these strict pools, or of profile gate without.
+fn gate_registration(strict: &str, name: &str) -> Value {
+    let objects = if strict.is_empty() {
+        charted(&["--set=profile=gate"])
+    } else {
+        let pools = format!("--set=gateStrict.pools={{{strict}}}");
+        charted(&["--set=profile=gate-strict", &pools])
+    };
+    objects[&format!("ValidatingWebhookConfiguration  {name}")].clone()
 }
 
 /// Stores a claim of a pool, `…early`, and one of none, `…alone`; then sends what this registration asks for to a port where nothing listens.
@@ -328,8 +312,7 @@ fn into_pool(pool: &str) -> Value {
 
 #[test]
 fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
-    let (_copy, strict) = strict_overlay("licensed default");
-    let strict = strict.to_str().expect("a path");
+    let strict = "licensed,default";
     let plane = deaf_gate(
         "strict-",
         gate_registration(strict, "poolgate-gate-strict"),
@@ -358,7 +341,7 @@ fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
 
 #[test]
 fn the_gate_is_asked_about_places_and_about_nothing_else() {
-    let mut registration = gate_registration(GATE, "poolgate-gate");
+    let mut registration = gate_registration("", "poolgate-gate");
     let webhook = &mut registration["webhooks"][0];
     assert_eq!(
         (

@@ -3,13 +3,13 @@
 
 use serde_json::json;
 
-use crate::support::chart::strict_overlay_with;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::kubelet::Pod;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
+use crate::support::rendered::rendered;
 use crate::support::services::Services;
 use crate::support::shell::{shell, workplace};
 use crate::support::wait::wait_for;
@@ -70,6 +70,17 @@ fn names(client: &Client) -> Vec<String> {
     names
 }
 
+/// A strict pool, and certificates that the user provides.
+fn manifests() -> String {
+    rendered(
+        "gate-strict",
+        &[
+            "--set=gateStrict.pools={licensed}",
+            "--set=certificates.from=secret,certificates.caBundleFrom=other",
+        ],
+    )
+}
+
 fn bundle(client: &Client) -> String {
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/poolgate";
     client.get(path).expect("a configuration")["webhooks"][0]["clientConfig"]["caBundle"].to_string()
@@ -79,9 +90,7 @@ fn bundle(client: &Client) -> String {
 fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     let (mut plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let (_copy, strict) = strict_overlay_with("licensed", "own-certificates");
-    let strict = strict.to_str().expect("a path");
-    plane.kubectl(&["apply", "-k", strict], "").success();
+    plane.kubectl(&["apply", "-f", "-"], &manifests()).success();
     certify(&plane);
     let pods = start_pods(&plane, &services);
     let client = Client::of(&plane);
@@ -132,10 +141,7 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
 fn gates_that_keep_running_admit_nothing_by_what_they_saw_in_the_time_that_is_lost() {
     let (mut plane, services) = Services::with_control_plane();
     plane.install_karpenter_crds(V1);
-    let (_copy, strict) = strict_overlay_with("licensed", "own-certificates");
-    plane
-        .kubectl(&["apply", "-k", strict.to_str().expect("a path")], "")
-        .success();
+    plane.kubectl(&["apply", "-f", "-"], &manifests()).success();
     certify(&plane);
     let _pods = start_pods(&plane, &services);
     let client = Client::of(&plane);

@@ -81,12 +81,9 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
         "--max-mutating-requests-inflight=10",
     ]);
     plane.install_karpenter_crds(V1);
-    plane.install_files(&[
-        "base/namespace.yaml",
-        "base/ledgers.yaml",
-        "components/gate/serviceaccount.yaml",
-        "components/gate/rbac.yaml",
-    ]);
+    let is_flow_control =
+        |name: &str| name.starts_with("FlowSchema ") || name.starts_with("PriorityLevelConfiguration ");
+    plane.install_those(|name| !is_flow_control(name));
     let kubeconfig = plane.kubeconfig_of("poolgate-system", "poolgate-gate");
     let poolgate = Poolgate::gate_watching(&kubeconfig, &[LEDGERS]);
     plane.register_prompt_gate_for("", &poolgate.base_url(), &poolgate.ca(), "Fail");
@@ -125,7 +122,7 @@ fn the_gate_answers_while_waiting_creations_hold_all_seats_of_service_accounts()
             let denied = create("seats-b").err()?.to_string();
             denied.contains("poolgate cannot tell whether").then_some(())
         });
-        plane.install_files(&["components/gate/flowcontrol.yaml"]);
+        plane.install_those(is_flow_control);
         wait_for("the gate to admit again", || create("seats-b").ok());
         assert!(client.metric(DISPATCHED) > Some(0.0));
         assert!(client.metric(QUEUED) > Some(0.0), "the seats are still held");

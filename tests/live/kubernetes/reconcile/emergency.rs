@@ -1,6 +1,7 @@
 //! How poolgate is taken out, with it and without it.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
@@ -10,9 +11,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::support::accounts::Account;
+use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
+use crate::support::files::directory;
 use crate::support::fleet::Fleet;
+use crate::support::process::Process;
 use crate::support::reconciler::Reconciler;
+use crate::support::wait::wait_for;
 
 pub(crate) const LEASE: &str =
     "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
@@ -151,4 +156,76 @@ fn marks_are_taken_off_by_hand_or_by_one_command_and_stay_off() {
     let pool = fleet.client().get("/apis/karpenter.sh/v1/nodepools/general");
     assert_eq!(pool.expect("a pool")["spec"]["limits"]["nodes"], "7");
     expect_only_the_users(&mut fleet);
+}
+
+/// A pod of the reconciler that no kubelet runs.
+fn pod(name: &str, arguments: &[&str]) -> Value {
+    let labels =
+        json!({"app.kubernetes.io/part-of": "poolgate", "app.kubernetes.io/component": "reconciler"});
+    let security = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}});
+    let container =
+        json!({"name": "poolgate", "image": "poolgate", "args": arguments, "securityContext": security});
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "poolgate-system", "labels": labels},
+        "spec": {
+            "serviceAccountName": "poolgate-reconciler",
+            "automountServiceAccountToken": false,
+            "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+            "containers": [container],
+        },
+    })
+}
+
+#[test]
+fn the_command_waits_for_reconcilers_that_write_and_names_the_one_that_stays() {
+    const PODS: &str = "/api/v1/namespaces/poolgate-system/pods";
+    let plane = ControlPlane::start();
+    let mut fleet = full_pool(&plane);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let create = |name: &str, arguments: &[&str]| {
+        Client::of(&plane).create(PODS, &pod(name, arguments));
+    };
+    create("poolgate-reconciler-new", &["reconcile", "--observe"]);
+    create("poolgate-reconciler-old", &["reconcile"]);
+    hold_all(&account, &mut fleet);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_poolgate"));
+    command.args(["reconcile", "--unhold-all", "--namespace=poolgate-system"]);
+    command.arg("--kubeconfig").arg(&account);
+    let directory = directory(&[]);
+    let mut waits = Process::start("poolgate", &command, directory.path());
+    wait_for("the command to wait", || {
+        let said = waits.log();
+        assert!(!said.contains("nodes="), "{said}");
+        said.contains("pod poolgate-system/poolgate-reconciler-old")
+            .then_some(())
+    });
+    Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
+    assert!(waits.wait_for_exit().success(), "{}", waits.log());
+    assert!(waits.log().contains("nodes=2"), "{}", waits.log());
+    expect_only_the_users(&mut fleet);
+
+    hold_all(&account, &mut fleet);
+    create("poolgate-reconciler-old", &["reconcile"]);
+    let stays = Reconciler::unhold_all(&account, &[]);
+    assert!(
+        !stays.status.success()
+            && stays
+                .stderr
+                .contains("pod poolgate-system/poolgate-reconciler-old still runs without --observe"),
+        "{stays:?}"
+    );
+    assert_eq!(fleet.held("general"), ["node-a", "node-b"]);
+
+    // One that runs elsewhere.
+    Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
+    let mut elsewhere = Reconciler::start(&account, &["--lease-duration=3s"]);
+    wait_for("a leader", || elsewhere.leads().then_some(()));
+    let stays = Reconciler::unhold_all(&account, &[]);
+    assert!(
+        !stays.status.success() && stays.stderr.contains("still renews the Lease"),
+        "{stays:?}"
+    );
+    assert!(elsewhere.terminate().success());
 }

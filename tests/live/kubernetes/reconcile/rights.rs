@@ -151,7 +151,7 @@ fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
     reconciler.terminate();
 
     // What is granted by default does not let it terminate.
-    plane.install_files(&["components/reconciler/repair.yaml"]);
+    plane.install_those(|name| name.ends_with(" poolgate-reconciler-repair"));
     wait_until_granted(&account, &["delete", "patch"]);
     let mut reconciler = start();
     wait_until_missed(&reconciler, &["terminate"]);
@@ -165,7 +165,7 @@ fn without_a_right_everything_else_goes_on_and_the_log_says_what_is_missing() {
     reconciler.terminate();
 
     take_away();
-    plane.install_files(&["components/terminate/rbac.yaml"]);
+    plane.install_those(|name| name.ends_with(" poolgate-reconciler-terminate"));
     wait_until_granted(&account, &["terminate", "delete"]);
     let mut reconciler = start();
     wait_until_missed(&reconciler, &["patch"]);
