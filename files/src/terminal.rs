@@ -28,7 +28,7 @@ pub enum OutputFormat {
 pub const ASSUMED_RELEASE: &str = "(assumed; set with --karpenter-version)";
 
 /// The least number of columns into which a text is wrapped.
-const LEAST: usize = 40;
+pub const LEAST: usize = 40;
 
 /// The longest line of a paragraph on a terminal, in columns.
 const LINE: usize = 100;
@@ -80,12 +80,12 @@ pub fn wrapped(text: &str, first: &str, others: &str, width: usize) -> String {
     fill(&with_whole_commands(text), options).replace(GLUE, " ")
 }
 
-/// The text of a page wrapped into this many columns. Its sentences name commands, and nobody copies them.
+/// Text wrapped into this many columns. Its sentences may name commands, and nobody copies them.
 pub fn prose(text: &str, width: usize) -> String {
     fill(text, options(width))
 }
 
-/// Names of labels and issues stay whole.
+/// Half a label key, half a flag or half the name of an issue cannot be read.
 fn options<'t>(width: usize) -> Options<'t> {
     Options::new(width.max(LEAST))
         .word_splitter(WordSplitter::NoHyphenation)

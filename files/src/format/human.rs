@@ -11,15 +11,13 @@ use super::{FileReport, Look, RulePages};
 use poolgate_core::manifest::Span;
 
 use crate::edit::{SourceRange, TextEdit};
+use crate::terminal;
 
 /// Longest line that is shown, in bytes. For a longer one only the place is shown.
 const LONGEST_LINE: usize = 1000;
 
 /// Most lines between the first and the last place of one excerpt; a place further away is left out.
 const FARTHEST: usize = 40;
-
-/// Fewest columns for text that is wrapped.
-const LEAST_WIDTH: usize = 40;
 
 pub fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
     let renderer = if look.coloured {
@@ -28,7 +26,7 @@ pub fn file(file: &FileReport<'_>, look: Look, pages: RulePages<'_>) -> String {
         Renderer::plain()
     };
     let renderer = match look.width {
-        Some(width) => renderer.term_width(width.max(LEAST_WIDTH)),
+        Some(width) => renderer.term_width(width.max(terminal::LEAST)),
         None => renderer,
     };
     let mut output = String::new();
@@ -146,11 +144,7 @@ impl Shown<'_> {
         let Some(width) = self.width else {
             return Cow::Borrowed(text);
         };
-        // Half a label key or half a flag cannot be read.
-        let options = textwrap::Options::new(width.saturating_sub(before).max(LEAST_WIDTH))
-            .word_splitter(textwrap::WordSplitter::NoHyphenation)
-            .break_words(false);
-        Cow::Owned(textwrap::fill(text, options))
+        Cow::Owned(terminal::prose(text, width.saturating_sub(before)))
     }
 }
 
@@ -174,6 +168,8 @@ fn excerpt<'t>(
     finding: &Finding,
     label: Option<&'t str>,
 ) -> Option<Snippet<'t, annotate_snippets::Annotation<'t>>> {
+    // A place inside a character is no excerpt.
+    text.get(finding.place.span.range())?;
     let own = line_around(text, finding.place.span).filter(|_| !text.is_empty())?;
     let is_near = |place: &&SourceRange| place.start.line.abs_diff(finding.place.start.line) <= FARTHEST;
     let beside = finding.elsewhere.iter().filter(|other| other.file == name);

@@ -202,7 +202,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.tally.add(Count::Encrypted, 1);
             return;
         }
-        if let Some(note) = notes::text_instead_of_object(document) {
+        if let Some(note) = notes::text_instead_of_object(document, self.manifest.text) {
             self.note(document, note, None);
             return;
         }

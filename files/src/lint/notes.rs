@@ -89,14 +89,15 @@ fn incomplete(checked: &Checked<'_>, karpenter: &TargetKarpenter) -> Option<Note
 }
 
 /// An object that is a text for YAML, because of the text before its first brace: `//` begins no comment.
-pub fn text_instead_of_object(document: &Document<'_>) -> Option<Note> {
-    let text = document.value().as_str()?;
-    let is_object = text.contains("karpenter.sh/") && text.contains("apiVersion") && text.contains('{');
+pub fn text_instead_of_object(document: &Document<'_>, text: &str) -> Option<Note> {
+    let value = document.value().as_str()?;
+    let is_object = value.contains("karpenter.sh/") && value.contains("apiVersion") && value.contains('{');
     let span = document.root().filter(|_| is_object)?.span();
-    let line = text.split_whitespace().next()?.len();
+    // As it is written: quotes and escapes are not in the value.
+    let word = span.slice(text).split_whitespace().next()?.len();
     Some(Note {
         rule: text_rules::SYNTAX,
-        place: Place::Text(Span::new(span.start(), span.start() + line)),
+        place: Place::Text(Span::new(span.start(), span.start() + word)),
         message: "this document is a text, not an object".into(),
         suggestion:
             "remove what is before the object. JSON has no comments, and a comment of YAML begins with #"

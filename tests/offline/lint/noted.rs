@@ -84,9 +84,12 @@ fn an_object_behind_a_comment_of_another_language_is_not_passed_over() {
         (format!("// pools of team a\n{object}"), 1),
         (format!("/* pools of team a */\n{object}"), 1),
         (format!("# pools of team a\n{object}"), 0),
+        ("\"aé {apiVersion: karpenter.sh/v1\"\n".to_owned(), 1),
         ("// of karpenter.sh/v1, apiVersion of old\n".to_owned(), 0),
     ] {
         let directory = directory(&[("a.yaml", &text)]);
+        let shown = lint_in(directory.path(), &["."], "");
+        assert!(!shown.stderr.contains("panicked"), "{shown:?}");
         let outcome = lint_in(directory.path(), &["--output", "concise", "."], "");
         let reported = "a.yaml:1:1: error[manifest-syntax]: this document is a text, not an object";
         assert_eq!(outcome.stdout.matches(reported).count(), findings, "{outcome:?}");
