@@ -40,10 +40,15 @@ pub struct Writers<'a> {
 pub enum StillWriting {
     /// Pods that run without `--observe`.
     #[error(
-        "{0} still runs without --observe, and would set its marks again. Stop it, then repeat: kubectl scale deployment \
-         poolgate-reconciler --replicas 0 --namespace {namespace}", namespace = namespace_of(.0)
+        "pod {namespace}/{name} still runs without --observe, and would set its marks again. Stop it, then repeat: kubectl \
+         scale deployment poolgate-reconciler --replicas 0 --namespace {namespace}"
     )]
-    Pod(String),
+    Pod {
+        /// Where it runs.
+        namespace: Box<str>,
+        /// Its name.
+        name: Box<str>,
+    },
     /// Somebody else renews the Lease.
     #[error("{0} still renews the Lease, and would set its marks again. Stop it, then repeat")]
     Holder(String),
@@ -64,12 +69,6 @@ impl StillWriting {
     }
 }
 
-/// The namespace in `pod NAMESPACE/NAME`.
-fn namespace_of(pod: &str) -> &str {
-    let name = pod.trim_start_matches("pod ");
-    name.split_once('/').map_or(name, |(namespace, _)| namespace)
-}
-
 impl Writers<'_> {
     /// Waits until no reconciler may write any more.
     pub async fn wait_for_end(&self) -> Result<(), StillWriting> {
@@ -78,8 +77,15 @@ impl Writers<'_> {
             let is_late = Instant::now() >= by;
             match self.pod().await {
                 Ok(None) => break,
-                Ok(Some(pod)) if is_late => return Err(StillWriting::Pod(pod)),
-                Ok(Some(pod)) => tracing::info!(pod, "waiting until this pod of the reconciler has ended"),
+                Ok(Some(pod)) if is_late => {
+                    let Metadata { namespace, name, .. } = pod.metadata;
+                    return Err(StillWriting::Pod { namespace, name });
+                }
+                Ok(Some(pod)) => {
+                    let Metadata { namespace, name, .. } = pod.metadata;
+                    let pod = format_args!("{namespace}/{name}");
+                    tracing::info!(%pod, "waiting until this pod of the reconciler has ended");
+                }
                 Err(error) if is_late || error.is_refusal() => return Err(error),
                 Err(error) => tracing::warn!(%error, "retrying"),
             }
@@ -109,8 +115,8 @@ impl Writers<'_> {
         Ok(all.any(|one| one.spec.replicas != Some(0) && one.spec.template.spec.writes()))
     }
 
-    /// A pod that may write, as `pod NAMESPACE/NAME`.
-    async fn pod(&self) -> Result<Option<String>, StillWriting> {
+    /// A pod that may write.
+    async fn pod(&self) -> Result<Option<Pod>, StillWriting> {
         let pods = Collection::<Pod>::new(self.client.clone(), &self.path("/api/v1", "pods"));
         let params = ListParams::default().labels(LABELS);
         let all = pods.pages(params).next(Deadline::within(CALL)).await;
@@ -120,8 +126,7 @@ impl Writers<'_> {
         })?;
         let has_ended = |pod: &Pod| ["Succeeded", "Failed"].contains(&&*pod.status.phase);
         let mut all = all.into_iter().flatten();
-        let pod = all.find(|pod| pod.spec.writes() && !has_ended(pod));
-        Ok(pod.map(|pod| format!("pod {}/{}", pod.metadata.namespace, pod.metadata.name)))
+        Ok(all.find(|pod| pod.spec.writes() && !has_ended(pod)))
     }
 
     /// The holder of the Lease, if it still renews it: it may be in another namespace, or outside the cluster.
@@ -238,7 +243,11 @@ mod tests {
 
     #[test]
     fn an_error_names_the_pod_and_its_namespace() {
-        let error = StillWriting::Pod("pod platform/poolgate-reconciler-a".into()).to_string();
+        let error = StillWriting::Pod {
+            namespace: "platform".into(),
+            name: "poolgate-reconciler-a".into(),
+        };
+        let error = error.to_string();
         assert!(
             error.starts_with("pod platform/poolgate-reconciler-a still runs"),
             "{error}"

@@ -198,7 +198,7 @@ fn the_command_waits_for_reconcilers_that_write_and_names_the_one_that_stays() {
     wait_for("the command to wait", || {
         let said = waits.log();
         assert!(!said.contains("nodes="), "{said}");
-        said.contains("pod poolgate-system/poolgate-reconciler-old")
+        said.contains("pod=poolgate-system/poolgate-reconciler-old")
             .then_some(())
     });
     Client::of(&plane).delete(&format!("{PODS}/poolgate-reconciler-old"));
