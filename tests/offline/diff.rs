@@ -410,7 +410,7 @@ fn without_a_path_a_revision_is_compared_with_the_current_directory() {
     assert!(nothing.stderr.contains("give OLD and NEW"), "{nothing:?}");
 }
 
-/// Git answers while it is asked: pipes are full long before the last of so many names and texts.
+/// The names and the texts are larger than a pipe. A reader that sent all names first would never end.
 #[test]
 fn a_revision_of_many_large_files_is_read_by_one_process() {
     let repository = Repository::new();

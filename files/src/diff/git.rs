@@ -170,7 +170,7 @@ impl Objects {
         Ok(text)
     }
 
-    /// Git ends when nothing more is asked.
+    /// Closes the standard input of git, which then exits.
     fn end(mut self) -> anyhow::Result<()> {
         drop(self.asked);
         let status = self.git.wait().context(FAILED)?;

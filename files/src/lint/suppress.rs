@@ -65,16 +65,12 @@ impl<'t> Suppressions<'t> {
 
     fn add(&mut self, comment: &Comment<'t>, directive: &'t str, document: &Document<'t>, text: &'t str) {
         // Editors and phones make one dash of two.
-        let mut dashes = ["--", "—", "–"]
+        let parts = ["--", "—", "–"]
             .into_iter()
             .filter_map(|dash| directive.split_once(dash));
-        let first = dashes.next().map(|first| {
-            dashes.fold(
-                first,
-                |first, next| if next.0.len() < first.0.len() { next } else { first },
-            )
-        });
-        let (names, why) = first.map_or((directive, ""), |(names, why)| (names, why.trim()));
+        let (names, why) = parts
+            .min_by_key(|(names, _)| names.len())
+            .map_or((directive, ""), |(names, why)| (names, why.trim()));
         let Some(names) = names.trim_start().strip_prefix("ignore ") else {
             return self.syntax(comment, "this comment for poolgate cannot be parsed");
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use poolgate_core::karpenter::GROUP;
-use poolgate_core::manifest::{self, Document, Limits, NodeRef, Span};
+use poolgate_core::manifest::{self, Document, Limits, Span};
 
 use super::language::Language;
 use crate::terminal::capitalised;
@@ -66,12 +66,14 @@ struct Area {
 impl Area {
     fn of(text: &str, document: &Document<'_>, whole: Span) -> Self {
         let mut others = Vec::new();
-        if let Some(root) = document.root().filter(|_| !document.value().is_null()) {
-            add_others(text, root, None, &mut others);
-            if others == [root.span()] {
-                others = vec![whole];
-            }
-        }
+        manifest::each_object(document.value(), &mut |object| {
+            let span = match object.path.segments() {
+                [] => Some(whole),
+                _ => document.span_of(&object.path),
+            };
+            let span = span.filter(|span| !is_karpenters(object.version, span.slice(text)));
+            others.extend(span);
+        });
         let content = document.root().filter(|_| document.unreadable().is_none());
         let document = content.map_or(whole, |content| {
             let end = content.span().end().min(whole.end());
@@ -97,27 +99,6 @@ impl Area {
         let after = self.others.partition_point(|other| other.start() <= part.start());
         let before = after.checked_sub(1).and_then(|last| self.others.get(last));
         !before.is_some_and(|other| is_within(part, *other))
-    }
-}
-
-/// Adds the objects that are not Karpenter's: the node itself, or elements of a List. `listed` is the version that the
-/// enclosing List implies.
-fn add_others(text: &str, node: NodeRef<'_, '_>, listed: Option<&str>, others: &mut Vec<Span>) {
-    let field = |name: &str| node.get(name)?.text();
-    let (version, kind) = match (field("apiVersion"), field("kind")) {
-        (None, None) => (listed, None),
-        own => own,
-    };
-    let items = node.get("items").filter(|items| items.items().next().is_some());
-    match (kind.and_then(|kind| kind.strip_suffix("List")), items) {
-        (Some(element), Some(items)) => {
-            let listed = version.filter(|_| !element.is_empty());
-            for item in items.items() {
-                add_others(text, item, listed, others);
-            }
-        }
-        _ if is_karpenters(version, node.span().slice(text)) => {}
-        _ => others.push(node.span()),
     }
 }
 
