@@ -11,7 +11,6 @@ mod schema;
 use serde_json::Value;
 
 use super::{ApiVersion, KarpenterVersion};
-pub use label_rules::LabelRules;
 pub use recognise::ReleaseRange;
 pub use schema::Schema;
 

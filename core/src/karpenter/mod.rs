@@ -6,7 +6,6 @@
 mod disruption;
 mod field;
 mod installed;
-mod label_rules;
 mod label_sets;
 mod labels;
 mod node_class;
@@ -26,8 +25,8 @@ mod version;
 pub use disruption::Disruption;
 pub use field::Field;
 pub(crate) use field::whole_number;
+pub(crate) use installed::Schema;
 pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
-pub(crate) use label_rules::LabelRules;
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{

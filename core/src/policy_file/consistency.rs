@@ -7,7 +7,7 @@ use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review};
 use crate::rules::find;
-use crate::rules::reserved_labels::Reserved;
+use crate::rules::label_verdict::reserved;
 use serde_json::{Value, json};
 
 /// The contradictions of a policy.
@@ -103,13 +103,15 @@ fn check_labels(policy: &Policy, found: &mut Found) {
     let release = cluster.target().unwrap_or_default().release();
     for (index, key) in policy.bounds.template.required_labels.iter().enumerate() {
         let label = canonical_label(key, cluster.provider);
-        let wrong = match Reserved::lookup(key, ApiVersion::V1, release) {
-            Some(reserved) => reserved.title(),
-            None if is_on_every_instance_type(label, cluster.provider) => "every node has this label anyway",
+        let wrong = match reserved(key, ApiVersion::V1, release) {
+            Some(refusal) => refusal.title,
+            None if is_on_every_instance_type(label, cluster.provider) => {
+                "every node has this label anyway".into()
+            }
             None => continue,
         };
         let path = FieldPath::of(&["bounds", "template", "requiredLabels"]).index(index);
-        found.push(&path, At::Value, wrong, Some("remove it"));
+        found.push(&path, At::Value, &wrong, Some("remove it"));
     }
 }
 

@@ -1,13 +1,12 @@
 //! The labels that a template gives its nodes.
 
-use super::defined_labels::{DefinedLabels, Place, Verdict};
 use super::findings::Findings;
+use super::label_verdict::{LabelFacts, Place};
 use super::requirements::{At, corrected, report_syntax};
-use super::reserved_labels::{Reserved, present_name};
-use crate::diagnostic::{Origin, Suggestion};
+use crate::diagnostic::Origin;
 use crate::json::Json;
+use crate::karpenter::Template;
 use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{KarpenterVersion, LabelKind, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -19,28 +18,26 @@ pub static LABEL_UNKNOWN: Rule = rule!("label-unknown", Warning, Runtime);
 
 pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
     let labels = template.labels.present().into_iter().flatten();
-    let defined = DefinedLabels::new(template, Place::TemplateLabels, &findings.context);
+    let facts = LabelFacts::new(template, &findings.context);
     // The API server drops null values.
     for (key, value) in labels.filter(|(_, value)| !value.is_null()) {
-        check_key(template, key, &defined, findings);
+        check_key(key, &facts, findings);
         check_value(key, value, findings);
     }
 }
 
-fn check_key(template: &Template<'_>, key: &str, defined: &DefinedLabels<'_>, findings: &mut Findings<'_>) {
-    let release = findings.context.release;
+fn check_key(key: &str, facts: &LabelFacts<'_>, findings: &mut Findings<'_>) {
+    const PLACE: Place = Place::TemplateLabels;
     let path = || At::Label(key).path();
     match qualified_name(key) {
         Err(error) => {
             // Not in the table: the definition has CEL rules about keys.
-            let is_reserved = Reserved::lookup(key, template.version, release).is_some();
-            let origin = if is_reserved || defined.rejects(key) {
+            let origin = if facts.is_rejected(key, PLACE) {
                 Origin::Schema
             } else {
                 Origin::Runtime
             };
-            let is_legal = |key: &String| !is_restricted(template, key, release) && !defined.rejects(key);
-            let fixed = corrected_key(key).filter(is_legal);
+            let fixed = corrected_key(key).filter(|key| facts.may_propose(key, PLACE));
             report_syntax(findings, &LABEL_KEY, path(), key, &error)
                 .origin(origin)
                 .suggest_if_known(fixed.map(|key| format!("write {key}")));
@@ -54,66 +51,10 @@ fn check_key(template: &Template<'_>, key: &str, defined: &DefinedLabels<'_>, fi
                 .consequence("the pool never launches a node")
                 .suggest("shorten the key by a character");
         }
-        Ok(()) => check_domain(template, key, defined, findings),
-    }
-}
-
-/// Whether a template must not have this label.
-fn is_restricted(template: &Template<'_>, key: &str, release: KarpenterVersion) -> bool {
-    Reserved::lookup(key, template.version, release).is_some()
-        || present_name(key, template.version, release).is_some()
-}
-
-/// Checks whether Karpenter or the cloud provider reserves the domain of a label.
-fn check_domain(
-    template: &Template<'_>,
-    key: &str,
-    defined: &DefinedLabels<'_>,
-    findings: &mut Findings<'_>,
-) {
-    const OWN_DOMAIN: &str = "use a domain of your own";
-    let path = || At::Label(key).path();
-    let (version, context) = (template.version, findings.context);
-    if let Some(reserved) = Reserved::lookup(key, version, context.release) {
-        let help = match reserved {
-            Reserved::NodePool | Reserved::Hostname => "remove it",
-            Reserved::Karpenter | Reserved::Kubernetes => OWN_DOMAIN,
-        };
-        let finding = findings.report(&LABEL_RESTRICTED, path(), key, reserved.title());
-        finding.consequence = reserved.exception().map(Into::into);
-        finding.suggest(help);
-    } else if let Some(present) = present_name(key, version, context.release) {
-        let title = "Karpenter before 1.9 requires the current name of a template label";
-        findings
-            .report(&LABEL_RESTRICTED, path(), key, title)
-            .origin(Origin::Runtime)
-            .consequence("v1beta1 requires the current name in every release")
-            .suggest(format!("write {present}"));
-    } else {
-        let kind = context.labels.kind_of(key, context.group_of(template));
-        match (defined.verdict(key, &kind), kind) {
-            (Verdict::Rejected(rejection), kind) => {
-                let help = kind
-                    .likely()
-                    .map_or_else(|| OWN_DOMAIN.into(), Suggestion::did_you_mean);
-                rejection.report([&LABEL_RESTRICTED, &LABEL_UNKNOWN], path(), key, help, findings);
+        Ok(()) => {
+            if let Some(refusal) = facts.verdict(key, PLACE).refusal {
+                refusal.report([&LABEL_RESTRICTED, &LABEL_UNKNOWN], path(), key, findings);
             }
-            (Verdict::Unknown, LabelKind::Unknown { likely: Some(likely) }) => {
-                let title = "the provider has no such label in its domain";
-                findings
-                    .report(&LABEL_RESTRICTED, path(), key, title)
-                    .origin(Origin::Runtime)
-                    .consequence("the NodePool never becomes Ready and launches nothing")
-                    .suggest(Suggestion::did_you_mean(likely));
-            }
-            (Verdict::Unknown, LabelKind::Unknown { likely: None }) => {
-                let title = "poolgate knows no such label in the provider's domain";
-                findings
-                    .report(&LABEL_UNKNOWN, path(), key, title)
-                    .consequence("the NodePool never becomes Ready unless the provider has the label")
-                    .suggest(OWN_DOMAIN);
-            }
-            _ => {}
         }
     }
 }

@@ -69,7 +69,7 @@ fn labels_of<'a>(scope: &Scope<'a>) -> impl Iterator<Item = Demand<'a>> {
     let labels = scope.template.labels.present().into_iter().flatten();
     labels.filter_map(|(written, value)| {
         let value = value.as_str().filter(|value| label_value(value).is_ok())?;
-        let kind = scope.context.labels.kind_of(written, scope.group);
+        let kind = scope.labels.kind_of(written);
         let only = (Operator::In, vec![value]);
         Some(Demand::new(At::Label(written), written, kind, only, None, scope))
     })

@@ -4,7 +4,7 @@ use crate::diagnostic::quoted;
 use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{Naming, Provider, Template, Words};
 use crate::rules::context::Context;
-use crate::rules::defined_labels::{DefinedLabels, Place};
+use crate::rules::label_verdict::LabelFacts;
 
 const OPERATOR: &str = "spec.template.spec.requirements[].operator";
 
@@ -16,31 +16,28 @@ pub const NEVER_LAUNCHES: &str = "the pool never launches a node";
 pub struct Scope<'a> {
     /// The template that has them, and labels, which also become requirements.
     pub template: &'a Template<'a>,
-    /// The API group that shows the provider: [`Context::group_of`].
-    pub group: Option<&'a str>,
+    /// What decides about the labels that they name.
+    pub labels: LabelFacts<'a>,
     /// The provider, if there is data on it.
     pub provider: Option<&'static Provider>,
     /// How it derives labels from the names of its instance types, if that is known.
     pub naming: Option<&'static Naming>,
     /// The operators that a requirement may have.
     pub operators: Words<'a>,
-    /// The definition's rules on keys.
-    pub defined: DefinedLabels<'a>,
     /// Everything besides the object that affects the verdict.
     pub context: Context<'a>,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
-        let group = context.group_of(template);
-        let provider = group.and_then(Provider::of_group);
+        let labels = LabelFacts::new(template, &context);
+        let provider = labels.provider;
         Self {
             template,
-            group,
+            labels,
             provider,
             naming: provider.and_then(Naming::of),
             operators: context.karpenter.words(OPERATOR, template.version),
-            defined: DefinedLabels::new(template, Place::RequirementKeys, &context),
             context,
         }
     }

@@ -77,7 +77,7 @@ pub fn slip(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
     }
     let form = scope.provider?.zones?;
     of_zone(demand.key, value, form, scope)
-        .or_else(|| (form == ZoneForm::Aws).then(|| on_aws(demand.key, value, scope.group?))?)
+        .or_else(|| (form == ZoneForm::Aws).then(|| on_aws(demand.key, value, scope.labels.group?))?)
         .map(|(why, likely)| Slip::probable(why, likely))
 }
 

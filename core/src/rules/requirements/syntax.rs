@@ -8,6 +8,7 @@ use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Suggestion};
 use crate::json::Json;
 use crate::karpenter::{Availability, Field, Operator, Requirement, integer};
 use crate::rules::findings::Findings;
+use crate::rules::label_verdict::Place;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -86,7 +87,8 @@ fn key<'a>(
     let finding = match qualified_name(key) {
         Err(error) => {
             // CEL rules reject the reserved ones, and they are not in the table.
-            let is_rejected = findings.context.crd_rejects(&path(), key) || labels::is_rejected(key, scope);
+            let is_rejected = findings.context.crd_rejects(&path(), key)
+                || scope.labels.is_rejected(key, Place::RequirementKeys);
             let finding = report_syntax(findings, &REQUIREMENT_KEY, path(), key, &error);
             if !is_rejected {
                 finding.origin(Origin::Runtime);
@@ -100,7 +102,7 @@ fn key<'a>(
         }
         Ok(()) => return Some(key),
     };
-    let fixed = corrected_key(key).filter(|fixed| !labels::is_rejected(fixed, scope));
+    let fixed = corrected_key(key).filter(|fixed| scope.labels.may_propose(fixed, Place::RequirementKeys));
     finding.suggest_if_known(fixed.map(|fixed| format!("write {fixed}")));
     None
 }

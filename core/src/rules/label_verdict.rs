@@ -1,0 +1,450 @@
+//! What is known of a label where a NodePool names it: what it means, whether it may stand there, and who says so.
+
+use std::borrow::Cow;
+
+use super::context::Context;
+use super::findings::Findings;
+use crate::diagnostic::{FieldPath, Origin, Suggestion};
+use crate::karpenter::{
+    ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, LabelKind, LabelSets,
+    NODEPOOL_LABEL, Provider, ProviderVersion, Ruling, Schema, Template, canonical_label, is_well_known,
+    likely_label,
+};
+use crate::rules::rule::Rule;
+use crate::value::label::split_key;
+
+const OWN_DOMAIN: &str = "use a domain of your own";
+const NEVER_READY: &str = "the NodePool never becomes Ready and launches nothing";
+
+/// Where a NodePool names labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The labels of its template.
+    TemplateLabels,
+    /// The keys of its requirements.
+    RequirementKeys,
+}
+
+/// What decides about the labels of a template: Karpenter, the definition of NodePools, the provider and the policy.
+#[derive(Debug, Clone, Copy)]
+pub struct LabelFacts<'a> {
+    version: ApiVersion,
+    release: KarpenterVersion,
+    /// The API group that shows the provider: [`Context::group_of`].
+    pub group: Option<&'a str>,
+    /// The provider, if there is data on it.
+    pub provider: Option<&'static Provider>,
+    /// Its release, if the policy declares it.
+    declared: Option<ProviderVersion>,
+    /// The installed definition. Without one, what the provider has published.
+    installed: Option<&'a Schema>,
+    sets: &'a LabelSets,
+}
+
+/// What is known of a label in a place.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LabelVerdict {
+    pub kind: LabelKind,
+    /// Why it may not stand there.
+    pub refusal: Option<Refusal>,
+}
+
+/// Why a label may not stand in a place.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Whether that is certain: no release is known that takes it, or the declared one does not.
+    pub is_certain: bool,
+    /// Who refuses it; `None` if that is the one whom the rule names.
+    origin: Option<Origin>,
+    pub title: Cow<'static, str>,
+    consequence: Option<Cow<'static, str>>,
+    help: Option<Suggestion>,
+}
+
+impl<'a> LabelFacts<'a> {
+    pub fn new(template: &Template<'a>, context: &Context<'a>) -> Self {
+        let group = context.group_of(template);
+        let provider = group.and_then(Provider::of_group);
+        Self {
+            version: template.version,
+            release: context.release,
+            group,
+            provider,
+            declared: provider.and_then(|provider| context.policy.cluster.version_of(provider)),
+            installed: context.karpenter.schema(template.version),
+            sets: context.labels,
+        }
+    }
+
+    /// What is known of a label.
+    pub fn verdict(&self, key: &str, place: Place) -> LabelVerdict {
+        let kind = self.kind_of(key);
+        let refusal = reserved(key, self.version, self.release)
+            .map(|refusal| match self.likely_instead(key, place) {
+                Some(likely) => refusal.helping(Suggestion::did_you_mean(likely)),
+                None if place == Place::RequirementKeys => refusal.helping("remove it"),
+                None => refusal,
+            })
+            .or_else(|| self.renamed(key, place))
+            .or_else(|| self.refused(key, &kind, place));
+        LabelVerdict { kind, refusal }
+    }
+
+    /// What a label is to the pool.
+    pub fn kind_of(&self, key: &str) -> LabelKind {
+        self.sets.kind_of(key, self.group)
+    }
+
+    /// Whether the API server certainly rejects a label there.
+    pub fn is_rejected(&self, key: &str, place: Place) -> bool {
+        let is_ruled_out = || {
+            let ruling = self.ruling(key, place);
+            let rejects = matches!(ruling, Ruling::Unlisted { .. } | Ruling::Forbidden);
+            rejects && self.newer().is_none() && !self.is_added(key)
+        };
+        reserved(key, self.version, self.release).is_some() || is_ruled_out()
+    }
+
+    /// Whether a correction may propose a label there.
+    pub fn may_propose(&self, key: &str, place: Place) -> bool {
+        !self.is_rejected(key, place) && self.renamed(key, place).is_none()
+    }
+
+    /// The label that a requirement on a reserved one probably means.
+    fn likely_instead(&self, key: &str, place: Place) -> Option<String> {
+        let likely = (place == Place::RequirementKeys).then(|| likely_label(key, self.provider))??;
+        (!self.is_rejected(&likely, place)).then_some(likely)
+    }
+
+    /// Karpenter's validation translates old names only in requirements, and rejects other labels of these domains.
+    fn renamed(&self, key: &str, place: Place) -> Option<Refusal> {
+        let present = canonical_label(key, None);
+        let is_refused = place == Place::TemplateLabels
+            && present != key
+            && keeps_kubernetes_domains(self.version, self.release);
+        is_refused.then(|| Refusal {
+            origin: Some(Origin::Runtime),
+            consequence: Some("v1beta1 requires the current name in every release".into()),
+            help: Some(format!("write {present}").into()),
+            ..Refusal::new("Karpenter before 1.9 requires the current name of a template label")
+        })
+    }
+
+    /// Why the definition or the provider refuses a label of this kind.
+    fn refused(&self, key: &str, kind: &LabelKind, place: Place) -> Option<Refusal> {
+        let is_unknown = matches!(kind, LabelKind::Unknown { .. });
+        let ruling = self.ruling(key, place);
+        let lister = self
+            .provider
+            .filter(|provider| is_unknown && provider.lists_unregistered(key));
+        let by_definition = match (ruling, lister) {
+            (Ruling::None | Ruling::Listed, Some(provider)) => Some(unregistered(provider)),
+            (Ruling::Listed, None) => return None,
+            (Ruling::None, None) => None,
+            _ if self.is_added(key) => None,
+            (Ruling::Forbidden, _) => Some(self.rejection("rejects this label", None)),
+            (Ruling::Since(first), _) => Some(Refusal {
+                is_certain: false,
+                consequence: Some("older releases accept the label".into()),
+                ..Refusal::new(format!(
+                    "{} rejects this label in release {first} and newer",
+                    self.whose()
+                ))
+            }),
+            (Ruling::Unlisted { domain, listed }, lister) => {
+                let first = listed
+                    .filter(|_| lister.is_none())
+                    .and_then(|listed| listed.since);
+                Some(self.unlisted(domain, first))
+            }
+        };
+        let LabelKind::Unknown { likely } = kind else {
+            return by_definition.map(|refusal| self.helped(refusal, key, kind, place));
+        };
+        if let Some(refusal) = by_definition {
+            return Some(self.helped(refusal, key, kind, place));
+        }
+        Some(match likely {
+            Some(likely) => Refusal {
+                origin: Some(Origin::Runtime),
+                consequence: Some(NEVER_READY.into()),
+                help: Some(Suggestion::did_you_mean(likely)),
+                ..Refusal::new("the provider has no such label in its domain")
+            },
+            None => Refusal {
+                is_certain: false,
+                origin: None,
+                consequence: Some(
+                    "the NodePool never becomes Ready unless the provider has the label".into(),
+                ),
+                help: Some(match place {
+                    Place::TemplateLabels => OWN_DOMAIN.into(),
+                    Place::RequirementKeys => "add it to labels.wellKnown in the policy if it exists".into(),
+                }),
+                ..Refusal::new("poolgate knows no such label in the provider's domain")
+            },
+        })
+    }
+
+    /// A refusal with what to write instead.
+    fn helped(&self, refusal: Refusal, key: &str, kind: &LabelKind, place: Place) -> Refusal {
+        if refusal.help.is_some() {
+            return refusal;
+        }
+        let elsewhere = || {
+            let is_foreign = matches!(kind, LabelKind::Foreign(_)) && place == Place::RequirementKeys;
+            is_foreign.then(|| likely_label(key, self.provider))?
+        };
+        let likely = kind.likely().map(str::to_owned).or_else(elsewhere);
+        refusal.helping(match (likely, place) {
+            (Some(likely), _) => Suggestion::did_you_mean(likely),
+            (None, Place::TemplateLabels) => OWN_DOMAIN.into(),
+            (None, Place::RequirementKeys) => "remove it, or use a domain of your own".into(),
+        })
+    }
+
+    /// What the definition says of a label.
+    fn ruling(&self, key: &str, place: Place) -> Ruling<'a> {
+        match (self.installed, self.provider) {
+            (Some(schema), _) => match place {
+                Place::TemplateLabels => schema.template_labels.rule_on(key),
+                Place::RequirementKeys => schema.requirement_keys.rule_on(key),
+            },
+            (None, Some(provider)) if self.version == ApiVersion::V1 => {
+                provider.definition.rule_on(key, self.declared)
+            }
+            (None, _) => Ruling::None,
+        }
+    }
+
+    /// Why a label is not taken that is not on the list of its domain, or from this release on.
+    fn unlisted(&self, domain: &str, first: Option<ProviderVersion>) -> Refusal {
+        match first.zip(self.release()) {
+            Some((first, release)) if release < first => {
+                let consequence = format!("the API server rejects the label in release {release}");
+                let what = format!("lists this label only in release {first} and newer");
+                let help = format!("remove the label, or upgrade the provider to {first}");
+                self.rejection(&what, Some(consequence)).helping(help)
+            }
+            _ => {
+                let consequence = format!("only listed labels are accepted in domains that end in {domain}");
+                self.rejection("does not list this label", Some(consequence))
+            }
+        }
+    }
+
+    /// Why a label is not taken; if a release is declared that is newer than all known ones, why it may not be.
+    fn rejection(&self, what: &str, consequence: Option<String>) -> Refusal {
+        let whose = self.whose();
+        match self.newer() {
+            None => Refusal {
+                consequence: consequence.map(Into::into),
+                ..Refusal::new(format!("{whose} {what}"))
+            },
+            Some((newest, declared)) => Refusal {
+                is_certain: false,
+                consequence: Some(
+                    format!("the API server rejects the pool unless {declared} accepts the label").into(),
+                ),
+                ..Refusal::new(format!("{whose} of release {newest} {what}"))
+            },
+        }
+    }
+
+    /// Whether the policy adds a label to those of the provider. An installed definition overrides it.
+    fn is_added(&self, key: &str) -> bool {
+        self.installed.is_none() && self.sets.adds(key)
+    }
+
+    /// Whose definition it is: the subject of a sentence.
+    fn whose(&self) -> String {
+        match (self.installed, self.provider) {
+            (Some(_), _) | (_, None) => "the installed NodePool CRD".to_owned(),
+            (_, Some(provider)) => format!("{}'s NodePool CRD", provider.name),
+        }
+    }
+
+    /// The declared release of the provider whose published definition decides.
+    fn release(&self) -> Option<ProviderVersion> {
+        let is_published = self.installed.is_none() && self.version == ApiVersion::V1;
+        self.declared.filter(|_| is_published)
+    }
+
+    /// The newest release that is known and the declared one, if that is newer.
+    fn newer(&self) -> Option<(ProviderVersion, ProviderVersion)> {
+        let declared = self.release()?;
+        Some((self.provider?.newest_before(declared)?, declared))
+    }
+}
+
+impl Refusal {
+    /// By the API server, for certain.
+    fn new(title: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            is_certain: true,
+            origin: Some(Origin::Schema),
+            title: title.into(),
+            consequence: None,
+            help: None,
+        }
+    }
+
+    fn helping(self, help: impl Into<Suggestion>) -> Self {
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// Reports it by the first rule if it is certain, else by the second.
+    pub fn report(
+        self,
+        [certain, doubtful]: [&'static Rule; 2],
+        path: FieldPath,
+        key: &str,
+        findings: &mut Findings<'_>,
+    ) {
+        let rule = if self.is_certain { certain } else { doubtful };
+        let mut finding = findings.report(rule, path, key, self.title);
+        if let Some(origin) = self.origin {
+            finding = finding.origin(origin);
+        }
+        finding.consequence = self.consequence.map(Cow::into_owned);
+        finding.suggest_if_known(self.help);
+    }
+}
+
+/// Why a label that the provider's definition lists is not taken, in any release.
+fn unregistered(provider: &Provider) -> Refusal {
+    let whose = provider.name;
+    Refusal {
+        origin: Some(Origin::Runtime),
+        consequence: Some(NEVER_READY.into()),
+        ..Refusal::new(format!(
+            "{whose}'s NodePool CRD lists this label, but Karpenter rejects it"
+        ))
+    }
+}
+
+/// Why Karpenter lets neither a template label nor a requirement have a label; `None` if it may.
+pub fn reserved(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Refusal> {
+    let refusal = |title, exception: Option<&'static str>, help: &str| Refusal {
+        consequence: exception.map(Into::into),
+        ..Refusal::new(title).helping(help)
+    };
+    // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
+    let domain = split_key(key).map_or(key, |(domain, _)| domain);
+    match key {
+        NODEPOOL_LABEL => Some(refusal(
+            "Karpenter sets this label itself, to the name of the NodePool",
+            None,
+            "remove it",
+        )),
+        HOSTNAME_LABEL => Some(refusal(
+            "the kubelet sets this label on each node",
+            None,
+            "remove it",
+        )),
+        CAPACITY_TYPE_LABEL => None,
+        _ if domain.ends_with(GROUP) => Some(refusal(
+            "Karpenter reserves the domains that end in karpenter.sh",
+            Some("only karpenter.sh/capacity-type may be used"),
+            OWN_DOMAIN,
+        )),
+        _ if !keeps_kubernetes_domains(version, release) || is_well_known(canonical_label(key, None)) => None,
+        _ => is_kubernetes_own(domain).then(|| {
+            refusal(
+                "Karpenter before 1.9 restricts the domains kubernetes.io and k8s.io",
+                Some("only labels that Karpenter knows may be used there and in v1beta1"),
+                OWN_DOMAIN,
+            )
+        }),
+    }
+}
+
+fn keeps_kubernetes_domains(version: ApiVersion, release: KarpenterVersion) -> bool {
+    version == ApiVersion::V1Beta1 || !release.has(KarpenterVersion::KUBERNETES_DOMAINS_FREE)
+}
+
+fn is_kubernetes_own(domain: &str) -> bool {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
+    ends(&["kubernetes.io", "k8s.io"])
+        && !ends(&[
+            "node.kubernetes.io",
+            "node-restriction.kubernetes.io",
+            "kops.k8s.io",
+        ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::Json;
+    use crate::policy::Policy;
+
+    const OLD: KarpenterVersion = KarpenterVersion::new(1, 8, 2);
+
+    fn title(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<String> {
+        reserved(key, version, release).map(|refusal| refusal.title.into_owned())
+    }
+
+    #[test]
+    fn karpenters_own_labels_are_reserved_as_in_the_crd() {
+        let of = |key| title(key, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let of_karpenter = of("karpenter.sh/initialized");
+        assert!(
+            of_karpenter
+                .as_deref()
+                .is_some_and(|title| title.contains("karpenter.sh"))
+        );
+        for key in ["a.karpenter.sh/x", "mykarpenter.sh/x", "karpenter.sh"] {
+            assert_eq!(of(key), of_karpenter, "{key}");
+        }
+        for key in ["karpenter.sh/nodepool", "kubernetes.io/hostname"] {
+            assert!(
+                of(key).is_some_and(|title| title.contains("sets this label")),
+                "{key}"
+            );
+        }
+        for key in [
+            "karpenter.sh/capacity-type",
+            "karpenter.sh.example.com/x",
+            "example.com/karpenter.sh",
+        ] {
+            assert_eq!(of(key), None, "{key}");
+        }
+    }
+
+    #[test]
+    fn the_domains_of_kubernetes_are_free_since_1_9_and_never_in_v1beta1() {
+        for key in [
+            "kubernetes.io/team",
+            "node-role.kubernetes.io/worker",
+            "k8s.io/x",
+            "kubernetes.io",
+        ] {
+            assert_eq!(
+                title(key, ApiVersion::V1, KarpenterVersion::new(1, 9, 0)),
+                None,
+                "{key}"
+            );
+            for (version, release) in [
+                (ApiVersion::V1, OLD),
+                (ApiVersion::V1Beta1, KarpenterVersion::NEWEST),
+            ] {
+                let title = title(key, version, release).expect(key);
+                assert!(title.contains("kubernetes.io and k8s.io"), "{key}: {title}");
+            }
+        }
+        for key in [
+            "kubernetes.io/arch",
+            "beta.kubernetes.io/os",
+            "topology.kubernetes.io/zone",
+            "node.kubernetes.io/anything",
+            "node-restriction.kubernetes.io/x",
+            "kops.k8s.io/instancegroup",
+        ] {
+            assert_eq!(title(key, ApiVersion::V1, OLD), None, "{key}");
+        }
+    }
+}
