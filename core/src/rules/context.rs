@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::diagnostic::FieldPath;
 use crate::drift::DriftClaim;
 use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
-use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, TargetKarpenter, Template};
+use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, Provider, TargetKarpenter, Template};
 use crate::policy::Policy;
 
 /// Everything besides the object that affects a verdict.
@@ -57,6 +57,11 @@ impl<'a> Context<'a> {
     pub fn group_of<'t>(&self, template: &Template<'t>) -> Option<&'t str> {
         let declared = || Some(self.policy.cluster.provider?.group);
         template.node_class_group().or_else(declared)
+    }
+
+    /// The provider of a template's machines, if there is data on it.
+    pub fn provider_of(&self, template: &Template<'_>) -> Option<&'static Provider> {
+        self.group_of(template).and_then(Provider::of_group)
     }
 
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.

@@ -379,8 +379,6 @@ fn is_kubernetes_own(domain: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Json;
-    use crate::policy::Policy;
 
     const OLD: KarpenterVersion = KarpenterVersion::new(1, 8, 2);
 

@@ -161,7 +161,7 @@ fn check_longest(
     own_grace: Option<Duration>,
     findings: &mut Findings<'_>,
 ) {
-    let provider = pool.template.node_class_group().and_then(Provider::of_group);
+    let provider = findings.context.provider_of(&pool.template);
     let Some((name, settings, longest)) =
         provider.and_then(|of| Some((of.name, of.settings, of.settings.longest_life?)))
     else {

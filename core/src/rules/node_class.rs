@@ -6,7 +6,8 @@ use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion, quoted};
 use crate::json::{Json, Object};
 use crate::karpenter::{
-    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, Template, node_class_label,
+    ApiVersion, KarpenterVersion, NODE_CLASSES, NodeClassKind, NodeClassMismatch, Provider, Template,
+    node_class_label,
 };
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
@@ -170,17 +171,23 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
         allowed.any(|pattern| pattern.names(group, kind))
     };
     let group_field = group_field(template.version);
-    if is_declared_auto_mode(group, policy) && !is_allowed() {
+    if let Some(declared) = declared_sibling(group, policy).filter(|_| !is_allowed()) {
+        let written = Provider::of_group(group).map_or(group, |provider| provider.name);
+        let mut classes = NODE_CLASSES.iter();
+        let class = classes.find(|class| class.group == declared.group);
+        let title = format!(
+            "{}, the provider in the policy, has another node class",
+            declared.name
+        );
         findings
-            .report(
-                &NODE_CLASS_FORK,
-                path(group_field),
-                group,
-                "EKS Auto Mode, the provider in the policy, has another node class",
-            )
-            .consequence("the pool is ignored unless Karpenter for AWS runs as well")
+            .report(&NODE_CLASS_FORK, path(group_field), group, title)
+            .consequence(format!(
+                "the pool is ignored unless Karpenter for {written} runs as well"
+            ))
             .related(path("kind"))
-            .suggest(format!("write group: {AUTO_MODE} and kind: NodeClass"));
+            .suggest_if_known(
+                class.map(|class| format!("write group: {} and kind: {}", class.group, class.kind)),
+            );
         return;
     }
     let Some(mismatch) = NodeClassKind::mismatch(group, kind).filter(|_| !is_allowed()) else {
@@ -215,34 +222,28 @@ fn check_kind(group: &str, reference: &Object<'_>, template: &Template<'_>, find
         )));
 }
 
-/// The groups of the node classes of EKS Auto Mode, and of Karpenter for AWS, whose names for machines are the same.
-const AUTO_MODE: &str = "eks.amazonaws.com";
-const AWS: &str = "karpenter.k8s.aws";
-
-/// Whether a pool with a node class of this group has the one of AWS, although the policy says that the cluster is on EKS
-/// Auto Mode.
-fn is_declared_auto_mode(group: &str, policy: &Policy) -> bool {
-    group == AWS
-        && policy
-            .cluster
-            .provider
-            .is_some_and(|declared| declared.group == AUTO_MODE)
+/// The provider that the policy declares, if a node class of this group is of another one with the same machines: EKS Auto
+/// Mode has those of AWS.
+fn declared_sibling(group: &str, policy: &Policy) -> Option<&'static Provider> {
+    let declared = policy.cluster.provider?;
+    (declared.machines_of == Some(group)).then_some(declared)
 }
 
-/// The help for a label of EKS Auto Mode in a pool with the node class of AWS: the class is the mistake.
+/// The help for a label of a provider in a pool with the node class of another one with the same machines: the class is the
+/// mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AutoMode {
+pub enum WrongClass {
     /// The policy says so, and the class is reported.
     Declared,
     /// It may be so.
     Possible,
 }
 
-impl AutoMode {
-    /// Of a label of `owner`; `None` if it is not one of EKS Auto Mode, or the class is not the one of AWS.
+impl WrongClass {
+    /// Of a label of `owner`; `None` if the class is not of another provider with the same machines.
     pub fn of(owner: &Provider, group: Option<&str>, policy: &Policy) -> Option<Self> {
-        let group = group.filter(|group| owner.group == AUTO_MODE && *group == AWS)?;
-        if is_declared_auto_mode(group, policy) {
+        let group = group.filter(|group| owner.machines_of == Some(group))?;
+        if declared_sibling(group, policy).is_some() {
             return Some(Self::Declared);
         }
         policy.cluster.provider.is_none().then_some(Self::Possible)

@@ -35,9 +35,6 @@ static CRD_TIME: Pattern = Pattern::new(
 /// The consequence of a time that the API server rejects in a NodeClaim.
 const NO_CLAIM: &str = "the API server rejects every NodeClaim, so the pool never launches a node";
 
-/// The group of the node classes of AWS, whose Karpenter adds the taint above to every node.
-const AWS: &str = "karpenter.k8s.aws";
-
 /// The name that agents give the taint which they remove from every node once they run there.
 const NOT_READY: &str = "agent-not-ready";
 /// The agents that are known by the domain of that taint.
@@ -204,16 +201,16 @@ fn check_reserved(taint: &Taint<'_>, template: &Template<'_>, findings: &mut Fin
             )
             .suggest("use a key of your own");
     } else if key == UNREGISTERED
-        && template.node_class_group() == Some(AWS)
         && release.has(KarpenterVersion::V1_STORED)
+        && let Some(provider) = findings.context.provider_of(template)
+        && provider.adds_unregistered_taint
     {
+        let title = format!(
+            "Karpenter for {} adds and removes this taint itself",
+            provider.name
+        );
         findings
-            .report(
-                &TAINT_RESERVED,
-                taint.path("key"),
-                key,
-                "Karpenter for AWS adds and removes this taint itself",
-            )
+            .report(&TAINT_RESERVED, taint.path("key"), key, title)
             .severity(Severity::Note)
             .consequence("the taint has no effect in a template")
             .suggest("remove it. User data of your own must register the node with this taint");

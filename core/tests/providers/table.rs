@@ -124,6 +124,8 @@ fn write_label(row: &Value, table: &mut String) {
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
+            ("resource", resource) => write!(table, ".resource({resource})"),
+            ("placement", Value::Bool(true)) => write!(table, ".placement()"),
             ("only", _) => write!(table, ".only(&[{}])", quoted(row, "only")),
             ("closed", set) => {
                 let since = numbers(&set["since"]);
@@ -233,6 +235,15 @@ fn write_provider(provider: &Value, recorded: &[Recorded], table: &mut String) {
         "    ],\n    aliases: &[{}],\n    domains: &[{}],",
         aliases.join(", "),
         domains.join(", ")
+    );
+    let _ = writeln!(
+        table,
+        "    machines_of: {},\n    adds_unregistered_taint: {},",
+        match &provider["machinesOf"]["group"] {
+            Value::Null => "None".to_owned(),
+            group => format!("Some({group})"),
+        },
+        !provider["unregisteredTaint"].is_null(),
     );
     match provider["zones"]["form"].as_str() {
         Some(form) => writeln!(table, "    zones: Some(ZoneForm::{form}),"),

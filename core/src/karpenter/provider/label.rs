@@ -83,6 +83,10 @@ pub struct Label {
     pub only: &'static [&'static str],
     /// The values that it may have, if the provider checks them.
     pub closed: Option<ClosedSet>,
+    /// The resource of which its numbers are the amount of a machine, such as `cpu`.
+    pub resource: Option<&'static str>,
+    /// Whether it tells machines in a zone, `zonal`, from those without one, `regional`.
+    pub is_placement: bool,
 }
 
 /// A row of the table: a label of all releases that only some instance types carry.
@@ -100,6 +104,8 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         smallest: None,
         only: &[],
         closed: None,
+        resource: None,
+        is_placement: false,
     }
 }
 
@@ -161,6 +167,16 @@ impl Label {
 
     pub(super) const fn smallest(mut self, number: i64) -> Self {
         self.smallest = Some(number);
+        self
+    }
+
+    pub(super) const fn resource(mut self, resource: &'static str) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+
+    pub(super) const fn placement(mut self) -> Self {
+        self.is_placement = true;
         self
     }
 

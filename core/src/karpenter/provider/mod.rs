@@ -50,6 +50,10 @@ pub struct Provider {
     pub aliases: &'static [(&'static str, &'static str)],
     /// Other domains that have only labels of this provider.
     pub domains: &'static [&'static str],
+    /// The group of the provider whose machines and names for them it has, too.
+    pub machines_of: Option<&'static str>,
+    /// Whether its Karpenter adds the taint `karpenter.sh/unregistered` to every node itself.
+    pub adds_unregistered_taint: bool,
     /// How it writes zones; `None` if that is not known.
     pub zones: Option<ZoneForm>,
     /// What its users can set, and its own defaults.

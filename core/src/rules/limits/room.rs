@@ -11,8 +11,8 @@ use crate::diagnostic::{ErrorType, counted};
 use crate::drift::DriftClaim;
 use crate::json::Json;
 use crate::karpenter::{
-    INSTANCE_TYPE_LABEL, InstanceTypes, Machine, Naming, NodePool, Operator, PLAIN_RESOURCES, Part, Provider,
-    Requirement, Selection, Template, integer,
+    INSTANCE_TYPE_LABEL, InstanceTypes, Machine, Naming, NodePool, Operator, PLAIN_RESOURCES, PROVIDERS,
+    Part, Provider, Requirement, Selection, Template, integer,
 };
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -23,8 +23,6 @@ pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 /// A resource, and where the amount that a machine has of it is known from.
 struct Size {
     resource: &'static str,
-    /// The labels of instance types for their amount of it.
-    keys: &'static [&'static str],
     /// The same amount of a listed machine.
     amount: fn(Machine) -> i64,
     /// The divisor of the amount that gives what the node certainly has.
@@ -37,11 +35,6 @@ struct Size {
 const SIZES: [Size; 2] = [
     Size {
         resource: "cpu",
-        keys: &[
-            "karpenter.k8s.aws/instance-cpu",
-            "eks.amazonaws.com/instance-cpu",
-            "karpenter.azure.com/sku-cpu",
-        ],
         amount: |machine| i64::from(machine.cpus.get()),
         share: 1,
         unit: 1,
@@ -49,11 +42,6 @@ const SIZES: [Size; 2] = [
     },
     Size {
         resource: "memory",
-        keys: &[
-            "karpenter.k8s.aws/instance-memory",
-            "eks.amazonaws.com/instance-memory",
-            "karpenter.azure.com/sku-memory",
-        ],
         amount: |machine| i64::from(machine.mib),
         share: 2,
         unit: 1 << 20,
@@ -62,6 +50,12 @@ const SIZES: [Size; 2] = [
 ];
 
 impl Size {
+    /// The labels of instance types for their amount of it.
+    fn keys(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let labels = PROVIDERS.iter().flat_map(|provider| provider.labels);
+        labels.filter_map(|label| (label.resource? == self.resource).then_some(label.key))
+    }
+
     /// Whether a limit has room for a node with this amount.
     fn fits(&self, amount: i64, limit: &Quantity) -> bool {
         let needed = (amount / self.share).checked_mul(self.unit);
@@ -70,7 +64,7 @@ impl Size {
 
     /// The most that a node with these labels has; `None` if that is not known.
     fn of_node(&self, labels: &BTreeMap<String, String>, known: Option<&InstanceTypes>) -> Option<i64> {
-        let mut labelled = self.keys.iter().filter_map(|key| labels.get(*key));
+        let mut labelled = self.keys().filter_map(|key| labels.get(key));
         let listed = || known?.machine(labels.get(INSTANCE_TYPE_LABEL)?).map(self.amount);
         labelled.next().map_or_else(listed, |amount| integer(amount))
     }
@@ -250,10 +244,10 @@ fn report(size: &Size, limit: &Limit<'_>, smallest: &Smallest, findings: &mut Fi
 
 /// The smallest by the labels for the size.
 fn by_label(template: &Template<'_>, size: &Size) -> Option<Smallest> {
-    size.keys.iter().find_map(|key| {
+    size.keys().find_map(|key| {
         let requirements = template.requirements().iter();
         let mut own = requirements
-            .filter(|requirement| requirement.key.present() == Some(*key))
+            .filter(|requirement| requirement.key.present() == Some(key))
             .peekable();
         let index = own.peek()?.index;
         let selections = own.map(Requirement::selection).collect::<Option<Vec<_>>>()?;

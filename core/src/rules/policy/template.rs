@@ -6,8 +6,8 @@ use crate::diagnostic::{ErrorType, FieldPath, quoted};
 use crate::json::{FewMap, Json};
 use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, Field, NodePool, Operator, Provider, ProviderSettings, Requirement,
-    Selection, Template,
+    ApiVersion, CAPACITY_TYPE_LABEL, Field, NodePool, Operator, ProviderSettings, Requirement, Selection,
+    Template,
 };
 use crate::policy::{DurationBounds, Glob, NodeClassPattern, TemplateBounds};
 use crate::rules::context::Context;
@@ -192,7 +192,7 @@ fn described(pattern: &NodeClassPattern) -> String {
 const NEVER: &str = "Never";
 
 fn check_lifetime(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findings<'_>) {
-    let provider = pool.template.node_class_group().and_then(Provider::of_group);
+    let provider = findings.context.provider_of(&pool.template);
     let own = |setting: fn(&ProviderSettings) -> Option<Duration>| {
         provider.and_then(|provider| Some((provider.name, setting(&provider.settings)?)))
     };

@@ -9,7 +9,9 @@ use super::min_values::report_unmet;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{ErrorType, counted};
-use crate::karpenter::{Cut, Named, Naming, Operator, Part, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
+use crate::karpenter::{
+    Cut, Named, Naming, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm,
+};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -27,7 +29,10 @@ pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contra
 
 /// Warns of a list of zones that are all outside the listed regions.
 pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let Some(form) = scope.provider.and_then(|provider| provider.zones) else {
+    let Some((provider, form)) = scope
+        .provider
+        .and_then(|provider| Some((provider, provider.zones?)))
+    else {
         return;
     };
     let lists = |key: &'static str| {
@@ -36,7 +41,7 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
             demands.find(|demand| demand.key == key && demand.operator == Operator::In)
         })
     };
-    check_placement(form, lists(ZONE_LABEL), demands, findings);
+    check_placement(provider, lists(ZONE_LABEL), demands, findings);
     let count = |key| lists(key).map(|list| list.values.len()).sum::<usize>();
     if count(ZONE_LABEL).saturating_mul(count(REGION_LABEL)) > MOST_ZONES_COMPARED {
         return;
@@ -61,15 +66,15 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
 
 /// Warns if no listed zone has the demanded placement.
 fn check_placement<'d, 'a: 'd>(
-    form: ZoneForm,
+    provider: &Provider,
     mut zones: impl Iterator<Item = &'d Demand<'a>>,
     demands: &'d [Demand<'a>],
     findings: &mut Findings<'_>,
 ) {
-    let Some(key) = form.placement_label() else {
+    let Some(label) = provider.labels.iter().find(|label| label.is_placement) else {
         return;
     };
-    let Some(scope) = demands.iter().find(|demand| demand.key == key) else {
+    let Some(scope) = demands.iter().find(|demand| demand.key == label.key) else {
         return;
     };
     // Each placement is looked for once: both lists may be long.

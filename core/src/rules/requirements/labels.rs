@@ -6,7 +6,7 @@ use crate::diagnostic::Suggestion;
 use crate::karpenter::{LabelKind, likely_label};
 use crate::rules::findings::Findings;
 use crate::rules::label_verdict::{LabelVerdict, Place};
-use crate::rules::node_class::AutoMode;
+use crate::rules::node_class::WrongClass;
 use crate::rules::rule::Rule;
 
 pub static REQUIREMENT_KEY_RESTRICTED: Rule = rule!("requirement-key-restricted", Error, Schema);
@@ -26,10 +26,10 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
         LabelKind::Foreign(owner) => {
             let title = format!("only {} has this label", owner.name);
             let likely = likely_label(key, scope.provider);
-            let help = match AutoMode::of(owner, scope.labels.group, scope.context.policy) {
+            let help = match WrongClass::of(owner, scope.labels.group, scope.context.policy) {
                 // The class is reported instead.
-                Some(AutoMode::Declared) => return Some(kind),
-                Some(AutoMode::Possible) => {
+                Some(WrongClass::Declared) => return Some(kind),
+                Some(WrongClass::Possible) => {
                     likely.map(|likely| format!("use a NodeClass of {}, or {likely}", owner.group).into())
                 }
                 None => likely.map(Suggestion::did_you_mean),
