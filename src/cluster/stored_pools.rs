@@ -256,7 +256,7 @@ mod tests {
     fn a_pool_of_very_many_limits_shows_some_of_them() {
         let metrics = ClusterMetrics::default();
         let stored = StoredPools::new(Arc::default(), Policy::default().into(), metrics);
-        let many: Value = (0..10_000)
+        let many: Value = (0..100)
             .map(|number| (format!("example.com/r{number}"), json!(1)))
             .collect();
         let pool = json!({"spec": {"limits": many}, "status": {"resources": many}});

@@ -111,7 +111,7 @@ impl Budgets {
         let version = pool.version;
         let around = match pool.disruption {
             Field::Absent => karpenter.default_of("spec.disruption", version)?,
-            Field::Mistyped | Field::Present(_) => Value::Null,
+            Field::Mistyped | Field::Beyond | Field::Present(_) => Value::Null,
         };
         let list = match around.get("budgets") {
             Some(list) => list.clone(),
@@ -183,7 +183,7 @@ impl Budget {
     pub fn nodes(&self) -> Option<BudgetNodes> {
         match &self.nodes {
             Field::Absent => Some(DEFAULT_NODES),
-            Field::Mistyped => self.meant,
+            Field::Mistyped | Field::Beyond => self.meant,
             Field::Present(nodes) => nodes.value(),
         }
     }
@@ -197,7 +197,7 @@ impl Budget {
     pub const fn reasons(&self) -> Reasons {
         match self.reasons {
             Field::Absent => Reasons::ALL,
-            Field::Mistyped => Reasons::NONE,
+            Field::Mistyped | Field::Beyond => Reasons::NONE,
             Field::Present(reasons) => reasons,
         }
     }
@@ -279,7 +279,7 @@ impl Budget {
         if let Some(nodes) = typed(&self.nodes, path("nodes"))? {
             nodes.check(path("nodes"))?;
         }
-        if self.reasons == Field::Mistyped {
+        if matches!(self.reasons, Field::Mistyped | Field::Beyond) {
             return Err(unreadable(
                 self.path("reasons"),
                 "it is not a list of Karpenter's reasons",
@@ -328,6 +328,7 @@ fn typed<T>(field: &Field<T>, path: impl FnOnce() -> FieldPath) -> Result<Option
         Field::Absent => Ok(None),
         Field::Present(value) => Ok(Some(value)),
         Field::Mistyped => Err(unreadable(path(), "it is of the wrong type")),
+        Field::Beyond => Err(unreadable(path(), "it has too many entries")),
     }
 }
 

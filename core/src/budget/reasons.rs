@@ -2,6 +2,7 @@
 
 use crate::json::Json;
 use crate::karpenter::Field;
+use crate::karpenter::door::REASONS;
 use crate::value::words;
 
 /// Why Karpenter disrupts a node, in the words of a budget's `reasons`.
@@ -93,8 +94,10 @@ impl Reasons {
     /// The reasons that a budget lists; mistyped if one of them is unknown. A budget without `reasons` applies to all of them,
     /// one with an empty list to none.
     pub(super) fn parse(list: Field<&[Json<'_>]>) -> Field<Self> {
-        let Field::Present(list) = list else {
-            return list.map(|_| Self::ALL);
+        let list = match list {
+            Field::Present(list) if list.len() > REASONS.most => return Field::Beyond,
+            Field::Present(list) => list,
+            other => return other.map(|_| Self::ALL),
         };
         let reasons = list.iter().try_fold(Self::NONE, |reasons, reason| {
             Some(reasons.with(Self::only(Reason::parse(Json::as_str(reason)?)?)))

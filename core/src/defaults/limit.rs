@@ -23,7 +23,7 @@ pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultV
         .map_or_else(|| Value::from(limit.to_string()), Value::from);
     let limits = FieldPath::of(&["spec", "limits"]);
     match &pool.limits {
-        Field::Mistyped => None,
+        Field::Mistyped | Field::Beyond => None,
         Field::Absent => Some(DefaultValue {
             path: limits,
             value: json!({"nodes": nodes}),

@@ -49,7 +49,7 @@ pub fn defaults(
         return Vec::new();
     }
     let disruption = match &pool.disruption {
-        Field::Mistyped => return Vec::new(),
+        Field::Mistyped | Field::Beyond => return Vec::new(),
         Field::Absent => None,
         Field::Present(disruption) => Some(disruption),
     };

@@ -3,7 +3,6 @@
 //! `serde_json::Value` owns every text and keeps objects in B-trees; building it cost more than all rules together.
 //! Knows nothing of Kubernetes except what callers leave out.
 
-mod few_map;
 mod object;
 mod parsed_size;
 mod read;
@@ -13,7 +12,6 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-pub(crate) use few_map::FewMap;
 pub use object::{Entries, Object};
 pub use parsed_size::{MOST_PER_BYTE, parsed_size};
 pub use read::{FieldMask, Fields, read};

@@ -20,13 +20,16 @@ pub type Entries<'o, 'a> =
 impl<'a> Object<'a> {
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Json<'a>> {
+        self.entry(key).map(|(_, value)| value)
+    }
+
+    /// The entry with a key.
+    pub(crate) fn entry(&self, key: &str) -> Option<(&str, &Json<'a>)> {
         if self.0.len() <= FEW {
-            return self
-                .iter()
-                .find_map(|(name, value)| (name == key).then_some(value));
+            return self.iter().find(|(name, _)| *name == key);
         }
         let index = self.0.binary_search_by(|(name, _)| name.as_ref().cmp(key)).ok()?;
-        self.0.get(index).map(|(_, value)| value)
+        self.0.get(index).map(|(name, value)| (name.as_ref(), value))
     }
 
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Json<'a>> {

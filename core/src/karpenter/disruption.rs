@@ -1,6 +1,7 @@
 //! A tolerant, borrowed view of `spec.disruption`.
 
 use super::Field;
+use super::door::{self, Door};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 
@@ -23,9 +24,14 @@ impl<'a> Disruption<'a> {
         FieldPath::of(&["spec", "disruption", field])
     }
 
-    pub(crate) fn view(disruption: &'a Object<'a>) -> Self {
+    pub(crate) fn view(disruption: &'a Object<'a>, door: &mut Door<'a>) -> Self {
+        let budgets = door.list(Some(disruption), &door::BUDGETS);
+        // The budgets are parsed later; see `Budgets`.
+        for (index, budget) in budgets.present().into_iter().flatten().enumerate() {
+            let _ = door.list_in(index, budget.as_object(), &door::REASONS);
+        }
         Self {
-            budgets: Field::list(disruption, "budgets"),
+            budgets,
             consolidation_policy: Field::text(disruption, "consolidationPolicy"),
             consolidate_after: Field::text(disruption, "consolidateAfter"),
             node_limit_mode: Field::text(disruption, "nodeLimitMode"),

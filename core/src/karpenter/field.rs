@@ -3,7 +3,7 @@
 use crate::json::{Json, Object};
 use serde_json::Number;
 
-/// A field of an object that may be missing or of the wrong JSON type. An explicit `null` counts as missing,
+/// A field of an object that may be missing, of the wrong JSON type, or too long. An explicit `null` counts as missing,
 /// because the API server prunes it before any other check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<T> {
@@ -11,6 +11,8 @@ pub enum Field<T> {
     Absent,
     /// Present, but not of the type that the API requires; the shape check reports it.
     Mistyped,
+    /// A list with more entries than are read, which its count rule reports; see [`door`](super::door).
+    Beyond,
     /// Present, and of the right type.
     Present(T),
 }
@@ -20,7 +22,7 @@ impl<T> Field<T> {
     pub fn present(self) -> Option<T> {
         match self {
             Self::Present(value) => Some(value),
-            Self::Absent | Self::Mistyped => None,
+            Self::Absent | Self::Mistyped | Self::Beyond => None,
         }
     }
 
@@ -29,11 +31,17 @@ impl<T> Field<T> {
         matches!(self, Self::Absent)
     }
 
+    /// Whether it is a list with more entries than are read.
+    pub(crate) const fn is_beyond(&self) -> bool {
+        matches!(self, Self::Beyond)
+    }
+
     /// The same field with its value converted.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Field<U> {
         match self {
             Self::Absent => Field::Absent,
             Self::Mistyped => Field::Mistyped,
+            Self::Beyond => Field::Beyond,
             Self::Present(value) => Field::Present(convert(value)),
         }
     }
@@ -43,6 +51,7 @@ impl<T> Field<T> {
         match self {
             Self::Absent => Field::Absent,
             Self::Mistyped => Field::Mistyped,
+            Self::Beyond => Field::Beyond,
             Self::Present(value) => Field::Present(value),
         }
     }
@@ -112,7 +121,7 @@ impl<'v> Field<&'v [Json<'v>]> {
     }
 
     /// The elements of the list that are objects, each viewed with its index.
-    pub(crate) fn views<T>(self, view: impl Fn(usize, &'v Object<'v>) -> T) -> Field<Vec<T>> {
+    pub(crate) fn views<T>(self, mut view: impl FnMut(usize, &'v Object<'v>) -> T) -> Field<Vec<T>> {
         self.map(|list| {
             let elements = list.iter().enumerate();
             elements

@@ -73,10 +73,12 @@ pub(crate) fn selection_of<'a>(
     values: &[&'a str],
     provider: Option<&Provider>,
 ) -> Selection<'a> {
-    let selection = Selection::new(operator, values);
-    let label = provider
-        .filter(|_| operator == Operator::In)
-        .and_then(|of| of.label(key));
+    as_read(key, Selection::new(operator, values), provider)
+}
+
+/// What is allowed of a label in at least one release of the provider; `key` must be its current name.
+pub(crate) fn as_read<'a>(key: &str, selection: Selection<'a>, provider: Option<&Provider>) -> Selection<'a> {
+    let label = provider.and_then(|of| of.label(key));
     match label.and_then(|label| label.empty_is) {
         Some(empty) => selection.taking_for_one(["", empty.value]),
         None => selection,

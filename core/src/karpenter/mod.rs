@@ -4,6 +4,7 @@
 //! ignored by all other code.
 
 mod disruption;
+pub(crate) mod door;
 mod field;
 mod installed;
 mod label_sets;
@@ -23,6 +24,7 @@ mod template;
 mod version;
 
 pub use disruption::Disruption;
+pub use door::Map;
 pub use field::Field;
 pub(crate) use field::whole_number;
 pub(crate) use installed::Schema;
@@ -31,7 +33,7 @@ pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL,
-    WINDOWS_BUILD_LABEL, ZONE_LABEL, is_on_every_instance_type, is_well_known, selection_of,
+    WINDOWS_BUILD_LABEL, ZONE_LABEL, as_read, is_on_every_instance_type, is_well_known, selection_of,
 };
 pub use labels::{NODEPOOL_LABEL, canonical_label};
 pub use node_class::NodeClassMismatch;

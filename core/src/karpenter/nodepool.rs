@@ -1,7 +1,8 @@
 //! A tolerant, borrowed view of a NodePool: v1 and v1beta1 in one model.
 
+use super::door::{self, Beyond, Door};
 use super::field::child;
-use super::{ApiVersion, Disruption, Field, Template};
+use super::{ApiVersion, Disruption, Field, Map, Template};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
 use crate::value::quantity::{Quantity, QuantityError};
@@ -18,15 +19,15 @@ pub struct NodePool<'a> {
     /// `metadata.name`; absent if the API server will generate it.
     pub name: Field<&'a str>,
     /// `metadata.labels` of the NodePool itself, not those that its nodes get.
-    pub labels: Field<&'a Object<'a>>,
+    pub labels: Field<Map<'a>>,
     /// `metadata.annotations` of the NodePool itself, not those that its nodes get.
-    pub annotations: Field<&'a Object<'a>>,
+    pub annotations: Field<Map<'a>>,
     /// `spec` as it is in the object.
     pub spec: Field<&'a Object<'a>>,
     /// `spec.disruption`, split into its fields.
     pub disruption: Field<Disruption<'a>>,
     /// `spec.limits`: quantities by the name of a resource.
-    pub limits: Field<&'a Object<'a>>,
+    pub limits: Field<Map<'a>>,
     /// `spec.weight`: Karpenter prefers pools with a higher one.
     pub weight: Field<i64>,
     /// `spec.replicas`. If it is present, the pool is a static one. Only v1 knows it.
@@ -35,6 +36,8 @@ pub struct NodePool<'a> {
     pub expire_after: Field<&'a str>,
     /// `spec.template`; empty if it is missing.
     pub template: Template<'a>,
+    /// The lists and maps with more entries than are read.
+    pub(crate) beyond: Vec<Beyond<'a>>,
 }
 
 impl<'a> NodePool<'a> {
@@ -42,16 +45,18 @@ impl<'a> NodePool<'a> {
     pub fn view(version: ApiVersion, object: &'a Json<'a>) -> Self {
         let metadata = child(object.as_object(), "metadata");
         let spec = child(object.as_object(), "spec");
-        Self {
+        let mut door = Door::default();
+        let view = Self {
             object,
             version,
             has_metadata: metadata.is_some(),
             name: Field::text(metadata, "name"),
-            labels: Field::map_in(metadata, "labels"),
-            annotations: Field::map_in(metadata, "annotations"),
+            labels: door.map(metadata, &door::LABELS),
+            annotations: door.map(metadata, &door::ANNOTATIONS),
             spec: Field::map_in(object.as_object(), "spec"),
-            disruption: Field::map_in(spec, "disruption").map(Disruption::view),
-            limits: Field::map_in(spec, "limits"),
+            disruption: Field::map_in(spec, "disruption")
+                .map(|disruption| Disruption::view(disruption, &mut door)),
+            limits: door.map(spec, &door::LIMITS),
             weight: Field::integer_in(spec, "weight"),
             replicas: Field::integer_in(spec, "replicas"),
             expire_after: Field::text(
@@ -61,7 +66,12 @@ impl<'a> NodePool<'a> {
                 },
                 "expireAfter",
             ),
-            template: Template::view(version, child(spec, "template")),
+            template: Template::view(version, child(spec, "template"), &mut door),
+            beyond: Vec::new(),
+        };
+        Self {
+            beyond: door.beyond,
+            ..view
         }
     }
 

@@ -91,6 +91,7 @@ impl<'a> Selection<'a> {
             }
             (Some(one), None) => one.filtered(|value| !other.excluded.has(value)),
             (None, Some(other)) => other.filtered(|value| !self.excluded.has(value)),
+            (Some(one), Some(other)) if other.len() < one.len() => other.filtered(|value| one.has(value)),
             (Some(one), Some(other)) => one.filtered(|value| other.has(value)),
         };
         Self::only(allowed.filtered(|value| bounds.is_within_bounds(value)))
@@ -120,6 +121,11 @@ impl<'a> Selection<'a> {
             }
         }
         self
+    }
+
+    /// How many values are listed, to choose from or to avoid.
+    pub(crate) fn listed(&self) -> usize {
+        self.allowed.as_ref().unwrap_or(&self.excluded).len()
     }
 
     /// Whether a value is allowed.

@@ -2,10 +2,11 @@
 
 use serde_json::Number;
 
+use super::door::{self, Door};
 use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
-use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Operator};
+use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Map, Operator};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 use crate::value::label::split_key;
@@ -16,9 +17,9 @@ pub struct Template<'a> {
     /// The version that the NodePool is written in.
     pub version: ApiVersion,
     /// `metadata.labels`: labels of the nodes, not of the pool.
-    pub labels: Field<&'a Object<'a>>,
+    pub labels: Field<Map<'a>>,
     /// `metadata.annotations`: annotations of the nodes, not of the pool.
-    pub annotations: Field<&'a Object<'a>>,
+    pub annotations: Field<Map<'a>>,
     /// `spec.requirements`: those elements that are objects.
     pub requirements: Field<Vec<Requirement<'a>>>,
     /// `spec.nodeClassRef`: the provider's object with images, networks and the like.
@@ -138,20 +139,31 @@ impl<'a> Template<'a> {
         Some(group).filter(|group| !group.is_empty())
     }
 
-    pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>) -> Self {
+    pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>, door: &mut Door<'a>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
-        let taints = |list: TaintList| {
-            Field::list(spec, list.field()).views(|index, taint| Taint::view(list, index, taint))
-        };
+        let (kubelet, resources) = (child(spec, "kubelet"), child(spec, "resources"));
+        if kubelet.is_some() || resources.is_some() {
+            let _ = door.list(kubelet, &door::CLUSTER_DNS);
+            let _ = door.map(resources, &door::RESOURCES);
+            for bound in &door::KUBELET {
+                let _ = door.map(kubelet, bound);
+            }
+        }
         Self {
             version,
-            labels: Field::map_in(metadata, "labels"),
-            annotations: Field::map_in(metadata, "annotations"),
-            requirements: Field::list(spec, "requirements").views(Requirement::view),
+            labels: door.map(metadata, &door::TEMPLATE_LABELS),
+            annotations: door.map(metadata, &door::TEMPLATE_ANNOTATIONS),
+            requirements: door
+                .list(spec, &door::REQUIREMENTS)
+                .views(|index, one| Requirement::view(index, one, door)),
             node_class_ref: Field::map_in(spec, "nodeClassRef"),
-            taints: taints(TaintList::Taints),
-            startup_taints: taints(TaintList::StartupTaints),
+            taints: door
+                .list(spec, &door::TAINTS)
+                .views(|index, taint| Taint::view(TaintList::Taints, index, taint)),
+            startup_taints: door
+                .list(spec, &door::STARTUP_TAINTS)
+                .views(|index, taint| Taint::view(TaintList::StartupTaints, index, taint)),
             termination_grace_period: Field::text(spec, "terminationGracePeriod"),
             kubelet: Field::map_in(spec, "kubelet"),
             resources: Field::map_in(spec, "resources"),
@@ -160,12 +172,12 @@ impl<'a> Template<'a> {
 }
 
 impl<'a> Requirement<'a> {
-    fn view(index: usize, requirement: &'a Object<'a>) -> Self {
+    fn view(index: usize, requirement: &'a Object<'a>, door: &mut Door<'a>) -> Self {
         Self {
             index,
             key: Field::text(requirement, "key"),
             operator: Field::text(requirement, "operator"),
-            values: Field::list(requirement, "values"),
+            values: door.list_in(index, Some(requirement), &door::VALUES),
             min_values: Field::number(requirement, "minValues"),
         }
     }

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::json::{self, FewMap, FieldMask, Json};
+use crate::json::{self, FieldMask, Json};
 
 use super::key::{Key, key_name, key_of};
 use super::merge;
@@ -111,7 +111,7 @@ struct Resolver<'r, 't> {
 const BETWEEN_BRACKETS: [char; 5] = [',', '[', ']', '{', '}'];
 
 /// The entries of a mapping that is being filled.
-type Entries<'t> = FewMap<Cow<'t, str>, Json<'t>>;
+type Entries<'t> = BTreeMap<Cow<'t, str>, Json<'t>>;
 
 /// The mapping that a merge adds to.
 struct Outer<'k, 't> {
@@ -135,9 +135,9 @@ impl<'t> Resolver<'_, 't> {
             Content::Mapping(style) => {
                 self.spend(id, 0)?;
                 self.nested(id, *style, |this| {
-                    let mut entries = Entries::default();
+                    let mut entries = Entries::new();
                     this.fill(id, &mut entries, None)?;
-                    Ok(Json::Object(entries.into_entries().into_iter().collect()))
+                    Ok(Json::Object(entries.into_iter().collect()))
                 })
             }
             Content::Sequence(style) => {
@@ -265,7 +265,7 @@ impl<'t> Resolver<'_, 't> {
                 };
                 self.problems.push(merge, kind);
             }
-            let replaced = map.replace(name.clone(), value);
+            let replaced = map.insert(name.clone(), value);
             let is_again = match &mut explicit {
                 Some(keys) => !keys.insert(name.clone()),
                 None => replaced.is_some(),

@@ -101,7 +101,7 @@ fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let policy = match disruption.consolidation_policy {
         Field::Present(policy) => policy,
         Field::Absent => V1BETA1_DEFAULT_POLICY,
-        Field::Mistyped => return,
+        Field::Mistyped | Field::Beyond => return,
     };
     let path = || Disruption::path("consolidateAfter");
     let finding = match (policy, disruption.consolidate_after) {

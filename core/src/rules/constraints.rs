@@ -3,7 +3,6 @@
 
 use super::findings::Findings;
 use super::kubelet::KUBELET;
-use super::labels::LABELS_COUNT;
 use super::taints::TAINT;
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion};
 use crate::json::Json;
@@ -131,12 +130,6 @@ static TEXTS: &[Text] = &[
         suggestion: instead_of_weight,
     },
     Text {
-        fields: &["spec.template.metadata.labels"],
-        rule: &LABELS_COUNT,
-        title: "a template must have at most 100 labels",
-        suggestion: |_| Some("remove labels that no pod selects"),
-    },
-    Text {
         fields: &[
             "spec.template.spec.kubelet.imageGCHighThresholdPercent",
             "spec.template.spec.kubelet.imageGCLowThresholdPercent",
@@ -203,6 +196,7 @@ mod tests {
         "spec.disruption.consolidateAfter",
         "spec.disruption.consolidationPolicy",
         "spec.replicas",
+        "spec.template.metadata.labels",
         "spec.template.spec.requirements",
         "spec.template.spec.requirements[].key",
         "spec.template.spec.requirements[].minValues",

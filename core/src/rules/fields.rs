@@ -7,33 +7,39 @@ use super::{constraints, moved};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
 use crate::json::Json;
 use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
-use crate::karpenter::{ApiVersion, LabelValues, Operator, Provider};
+use crate::karpenter::{ApiVersion, LabelValues, NodePool, Operator, Provider};
 use crate::rules::rule::Rule;
 
 pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);
 pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, Schema);
 
-/// Checks the fields of a NodePool of this version.
-pub fn check(object: &Json<'_>, version: ApiVersion, findings: &mut Findings<'_>) {
-    let mut spelling = Spelling::of(version);
+/// Checks the fields of a NodePool.
+pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let object = pool.object;
+    let mut spelling = Spelling::of(pool.version);
     let release = findings.context.release;
-    violations(object, spelling.root, release, &mut |violation| match violation {
-        SchemaViolation::Mistyped {
-            path,
-            value,
-            expected,
-        } => report_type(object, path, value, expected, findings),
-        SchemaViolation::Unknown { path, name, known } => {
-            report_unknown(object, path, name, known, &mut spelling, findings);
-        }
-        SchemaViolation::Unmet {
-            path,
-            value,
-            constraint,
-        } => {
-            constraints::report(object, path, value, &constraint.kind, findings);
-        }
-    });
+    violations(
+        object,
+        spelling.root,
+        (release, &pool.beyond),
+        &mut |violation| match violation {
+            SchemaViolation::Mistyped {
+                path,
+                value,
+                expected,
+            } => report_type(object, path, value, expected, findings),
+            SchemaViolation::Unknown { path, name, known } => {
+                report_unknown(object, path, name, known, &mut spelling, findings);
+            }
+            SchemaViolation::Unmet {
+                path,
+                value,
+                constraint,
+            } => {
+                constraints::report(object, path, value, &constraint.kind, findings);
+            }
+        },
+    );
 }
 
 /// Reports one value of the wrong type.

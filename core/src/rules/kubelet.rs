@@ -6,6 +6,7 @@ use super::findings::{Findings, UNREADABLE};
 use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::json::{Json, Object};
+use crate::karpenter::door::KUBELET as KUBELET_MAPS;
 use crate::karpenter::{
     ApiVersion, Installed, KarpenterVersion, NodePool, Provider, ProviderVersion, ReleaseSource, Template,
 };
@@ -135,7 +136,9 @@ fn path(field: &'static str) -> FieldPath {
 impl<'a> Kubelet<'a> {
     /// The keys and strings of a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        let bound = KUBELET_MAPS.iter().find(|bound| bound.field() == field);
         let map = self.settings.get(field).and_then(Json::as_object);
+        let map = map.filter(|map| bound.is_some_and(|bound| map.len() <= bound.most));
         map.into_iter()
             .flatten()
             .filter_map(|(key, value)| Some((key, value.as_str()?)))

@@ -2,8 +2,8 @@
 
 use super::findings::Findings;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Suggestion};
-use crate::json::{Json, Object};
-use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, NodePool, Template};
+use crate::json::Json;
+use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, Map, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_key, corrected_object_name, is_object_name, labelled_name, qualified_name,
@@ -68,7 +68,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 }
 
 /// The annotations that the API server keeps: it drops null values.
-fn kept<'v>(annotations: &'v Object<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
+fn kept<'v>(annotations: Map<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
     annotations.iter().filter(|(_, value)| !value.is_null())
 }
 
@@ -95,7 +95,7 @@ fn check_key(key: &str, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_size(annotations: &Object<'_>, findings: &mut Findings<'_>) {
+fn check_size(annotations: Map<'_>, findings: &mut Findings<'_>) {
     let sizes = kept(annotations).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     let size: usize = sizes.sum();
     if size > MOST_IN_TEMPLATE {

@@ -12,6 +12,7 @@ mod constraints;
 mod context;
 mod deletion;
 mod drift;
+mod entries;
 mod fields;
 mod findings;
 mod kubelet;
@@ -52,6 +53,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &fields::FIELD_TYPE,
     &fields::FIELD_UNKNOWN,
     &constraints::FIELD_REQUIRED,
+    &entries::ENTRIES_COUNT,
     &metadata::NODEPOOL_NAME,
     &consolidation::CONSOLIDATION_POLICY,
     &consolidation::CONSOLIDATE_AFTER,
@@ -173,7 +175,8 @@ pub(crate) fn check<'a>(
     let limits = Limits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = Budgets::parse_all(pool);
-    fields::check(pool.object, pool.version, &mut findings);
+    fields::check(pool, &mut findings);
+    entries::check(pool, old, &mut findings);
     metadata::check_name(pool, old, &mut findings);
     kubelet::check_conversion(pool, &mut findings);
     consolidation::check(pool, &mut findings);

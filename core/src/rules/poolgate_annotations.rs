@@ -10,8 +10,8 @@ use crate::api::{
     NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,
 };
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
-use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, Template};
+use crate::json::Json;
+use crate::karpenter::{ApiVersion, Disruption, Field, Map, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
@@ -67,7 +67,7 @@ fn check_names(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 }
 
 /// The keys of poolgate's domain, without those that the API server drops.
-fn ours<'v>(map: Field<&'v Object<'v>>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
+fn ours<'v>(map: Field<Map<'v>>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
     let all = map.present().into_iter().flatten();
     all.filter(|(key, value)| key.starts_with(KEY_PREFIX) && !value.is_null())
 }
@@ -318,7 +318,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
 fn sets_no_limit(pool: &NodePool<'_>) -> bool {
     let is_in_spec = match pool.limits {
         Field::Absent => false,
-        Field::Mistyped => true,
+        Field::Mistyped | Field::Beyond => true,
         Field::Present(limits) => limits.get("nodes").is_some_and(|nodes| !nodes.is_null()),
     };
     !is_in_spec && !is_set(pool, NODE_LIMIT_ANNOTATION)

@@ -5,7 +5,6 @@ use jiff::civil::{Date, DateTime};
 
 use super::findings::{Findings, UNREADABLE};
 use crate::diagnostic::{Origin, Severity};
-use crate::json::FewMap;
 use crate::karpenter::shape::Pattern;
 use crate::karpenter::{DISRUPTED_TAINT, KarpenterVersion, Taint, TaintList, Template};
 use crate::rules::rule::Rule;
@@ -161,12 +160,13 @@ fn check_operator(taint: &Taint<'_>, value: &str, findings: &mut Findings<'_>) {
 }
 
 fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
-    let mut first: FewMap<(&str, &str), &Taint<'_>> = FewMap::default();
+    let mut first: Vec<((&str, &str), &Taint<'_>)> = Vec::new();
     for taint in template.all_taints() {
         let (Some(key), Some(effect)) = (taint.key.present(), taint.effect.present()) else {
             continue;
         };
-        let Some(earlier) = first.insert((key, effect), taint) else {
+        let Some((_, earlier)) = first.iter().find(|(pair, _)| *pair == (key, effect)) else {
+            first.push(((key, effect), taint));
             continue;
         };
         let title = format!("{} already has this key and effect", earlier.here());

@@ -180,7 +180,7 @@ impl Expiry {
         }
         let age = match subject.pool.expire_after {
             Field::Absent => default_expiry(subject),
-            Field::Present("Never") | Field::Mistyped => return None,
+            Field::Present("Never") | Field::Mistyped | Field::Beyond => return None,
             Field::Present(age) => unquoted(age),
         };
         let provider = subject.provider();

@@ -70,7 +70,7 @@ pub fn rounded(subject: &Subject<'_>) -> Option<String> {
 pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
     let grace = match subject.pool.template.termination_grace_period {
         Field::Present(grace) => unquoted(grace),
-        Field::Mistyped => return None,
+        Field::Mistyped | Field::Beyond => return None,
         Field::Absent => {
             let provider = subject.provider()?;
             let grace = provider.settings.termination_grace_period?;

@@ -13,6 +13,7 @@ mod tables;
 
 use std::fmt;
 
+use super::door::Beyond;
 use super::{ApiVersion, KarpenterVersion, whole_number};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
@@ -171,11 +172,11 @@ impl Shape {
 }
 
 /// Passes everything to `found` that the API of this release does not accept: parents before children, and nothing
-/// below a value of the wrong type.
+/// below a value of the wrong type, nor in a list that is beyond the door.
 pub(crate) fn violations<'a>(
     object: &'a Json<'a>,
     shape: &'static Shape,
-    release: KarpenterVersion,
+    by: (KarpenterVersion, &[Beyond<'_>]),
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
     if object.is_null() {
@@ -185,14 +186,14 @@ pub(crate) fn violations<'a>(
             expected: shape,
         });
     } else {
-        walk(object, shape, release, &mut Vec::new(), found);
+        walk(object, shape, by, &mut Vec::new(), found);
     }
 }
 
 fn walk<'a>(
     value: &'a Json<'a>,
     shape: &'static Shape,
-    release: KarpenterVersion,
+    by: (KarpenterVersion, &[Beyond<'_>]),
     path: &mut Vec<Step<'a>>,
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
@@ -200,11 +201,13 @@ fn walk<'a>(
         // Most values need no path, because there is nothing to report and nothing inside.
         if !is_plain(value, shape) {
             path.push(step);
-            walk(value, shape, release, path, found);
+            walk(value, shape, by, path, found);
             path.pop();
         }
     };
+    let (release, beyond) = by;
     match (shape, value) {
+        (Shape::List(_) | Shape::Map(_), _) if beyond.iter().any(|one| one.is(value)) => {}
         (Shape::Constrained(constraints, shape), _) => {
             for constraint in constraints
                 .iter()
@@ -217,7 +220,7 @@ fn walk<'a>(
                 });
             }
             if !value.is_null() {
-                walk(value, shape, release, path, found);
+                walk(value, shape, by, path, found);
             }
         }
         _ if is_plain(value, shape) => {}
@@ -323,7 +326,7 @@ mod tests {
         violations(
             &object,
             nodepool(ApiVersion::V1),
-            KarpenterVersion::NEWEST,
+            (KarpenterVersion::NEWEST, &[]),
             &mut |violation| {
                 lines.push(match violation {
                     SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),

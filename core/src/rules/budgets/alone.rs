@@ -26,7 +26,10 @@ pub fn check(
     check_nodes(budget, findings);
     check_reasons(pool.version, budget, written, findings);
     let has_times = check_window(budget, findings);
-    has_times && budget.nodes().is_some() && budget.reasons != Field::Mistyped && !budget.has_unknown_field
+    has_times
+        && budget.nodes().is_some()
+        && matches!(budget.reasons, Field::Absent | Field::Present(_))
+        && !budget.has_unknown_field
 }
 
 fn check_nodes(budget: &Budget, findings: &mut Findings<'_>) {
@@ -60,7 +63,8 @@ fn check_reasons(
     findings: &mut Findings<'_>,
 ) {
     let reasons = written.and_then(|budget| budget.get("reasons")?.as_array());
-    let Some(reasons) = reasons.filter(|_| version == ApiVersion::V1) else {
+    let is_read = version == ApiVersion::V1 && budget.reasons != Field::Beyond;
+    let Some(reasons) = reasons.filter(|_| is_read) else {
         return;
     };
     if reasons.is_empty() {
@@ -73,20 +77,6 @@ fn check_reasons(
             )
             .consequence("the budget limits nothing")
             .suggest("leave reasons out to limit all of them");
-    }
-    let most = findings
-        .context
-        .karpenter
-        .most("spec.disruption.budgets[].reasons", version);
-    if let Some(most) = most.filter(|most| reasons.len() > *most) {
-        let error_type = ErrorType::TooMany {
-            actual: reasons.len(),
-        };
-        let reason = format!("a budget must have at most {most} reasons");
-        findings
-            .report(&BUDGET_REASON, budget.path("reasons"), error_type, reason)
-            .suggest("list each reason once");
-        return;
     }
     check_each(budget, reasons, findings);
 }

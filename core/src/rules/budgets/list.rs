@@ -1,10 +1,9 @@
-//! The list of budgets as a whole: how many there are, and whether one always blocks drift.
+//! The list of budgets as a whole: whether there are any, and whether one always blocks drift.
 
 use crate::budget::{Budget, Budgets, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
 use crate::json::Json;
-use crate::karpenter::shape::BUDGETS;
-use crate::karpenter::{ApiVersion, Disruption, KarpenterVersion, NodePool};
+use crate::karpenter::{Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -13,8 +12,8 @@ pub static BUDGETS_COUNT: Rule = rule!("budgets-count", Error, Schema);
 pub static BUDGETS_EMPTY: Rule = rule!("budgets-empty", Warning, Silent);
 pub static BUDGET_BLOCKS_DRIFT: Rule = rule!("budget-blocks-drift", Note, Silent);
 
-/// Reports a list that is empty or too long, and returns whether its length is legal.
-pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<'_>) -> bool {
+/// Reports a list that is empty.
+pub fn check(budgets: &[Json<'_>], findings: &mut Findings<'_>) {
     if budgets.is_empty() {
         findings
             .report(
@@ -26,20 +25,6 @@ pub fn check(version: ApiVersion, budgets: &[Json<'_>], findings: &mut Findings<
             .consequence("all nodes may be disrupted at the same time")
             .suggest("leave budgets out for the default of 10%, or write nodes: 100% for no limit");
     }
-    let actual = budgets.len();
-    let most = findings.context.karpenter.most(BUDGETS, version);
-    let Some(most) = most.filter(|most| actual > *most) else {
-        return true;
-    };
-    findings
-        .report(
-            &BUDGETS_COUNT,
-            path(),
-            ErrorType::TooMany { actual },
-            format!("a NodePool must have at most {most} budgets"),
-        )
-        .suggest("combine windows of the same kind into one schedule, such as 0 9 * * mon-fri");
-    false
 }
 
 /// Reports the first budget that always blocks drift, or several that do so together. It is more than a note if nothing

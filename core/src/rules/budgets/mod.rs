@@ -17,20 +17,17 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, findings: &mut Findings<'_>
     let Field::Present(written) = disruption.budgets else {
         return;
     };
-    let few_enough = list::check(pool.version, written, findings);
+    list::check(written, findings);
     let readable: Vec<_> = budgets
         .iter()
         .filter(|budget| alone::check(pool, budget, written.get(budget.index), findings))
         .collect();
-    // Budgets are compared with each other only if the list has a legal length.
-    if few_enough {
-        alone::check_joined(&readable, findings);
-        let happening = happening(pool, disruption);
-        list::check_blocked(pool, happening, budgets, &readable, findings);
-        redundant::check(&readable, findings);
-        if readable.len() == budgets.len() {
-            check_coverage(pool, happening, budgets, findings);
-        }
+    alone::check_joined(&readable, findings);
+    let happening = happening(pool, disruption);
+    list::check_blocked(pool, happening, budgets, &readable, findings);
+    redundant::check(&readable, findings);
+    if readable.len() == budgets.len() {
+        check_coverage(pool, happening, budgets, findings);
     }
 }
 

@@ -4,12 +4,14 @@ pub mod amount;
 pub mod nodes;
 pub mod room;
 
+use std::collections::BTreeSet;
+
 use super::findings::Findings;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode, annotation_path};
 use crate::defaults::node_limit_mode;
 use crate::diagnostic::{FieldPath, Suggestion};
-use crate::json::{Json, Object};
-use crate::karpenter::{NodePool, PLAIN_RESOURCES, is_resource, likely_resource};
+use crate::json::Json;
+use crate::karpenter::{Map, NodePool, PLAIN_RESOURCES, is_resource, likely_resource};
 use crate::policy::Policy;
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
@@ -48,9 +50,11 @@ pub fn check(
 
 /// Whether a limit of 0 or less keeps a pool from launching any node.
 pub fn switches_off(pool: &NodePool<'_>) -> bool {
-    let limits = pool.limits.present().into_iter().flatten();
-    let mut plain = limits.filter(|(resource, _)| PLAIN_RESOURCES.contains(resource));
-    plain.any(|(_, value)| {
+    let limits = pool.limits.present();
+    let mut plain = PLAIN_RESOURCES
+        .iter()
+        .filter_map(|resource| limits?.get(resource));
+    plain.any(|value| {
         let amount = NodePool::limit_value(value);
         amount.is_some_and(|amount| amount.is_zero() || amount.is_negative())
     })
@@ -62,11 +66,11 @@ pub fn path(resource: &str) -> FieldPath {
 }
 
 /// Checks which resource a limit names.
-fn check_name(resource: &str, limits: &Object<'_>, findings: &mut Findings<'_>) {
+fn check_name(resource: &str, limits: Map<'_>, findings: &mut Findings<'_>) {
     if is_resource(resource) {
         return;
     }
-    let likely = likely_resource(resource).filter(|likely| !limits.contains_key(likely));
+    let likely = likely_resource(resource).filter(|likely| !limits.get(likely).is_some());
     findings
         .report(
             &LIMIT_UNKNOWN,
@@ -81,7 +85,7 @@ fn check_name(resource: &str, limits: &Object<'_>, findings: &mut Findings<'_>) 
 /// The limits of a pool.
 #[derive(Debug)]
 pub struct Limits<'a> {
-    /// Those of `spec.limits` that are not null.
+    /// Those of `spec.limits` that are not null. Of a map with more entries than are read, those that are looked up by name.
     pub written: Vec<Limit<'a>>,
     /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
     pub annotated: Option<Limit<'a>>,
@@ -103,14 +107,31 @@ pub struct Limit<'a> {
 impl<'a> Limits<'a> {
     /// Parses the limits of a pool, which replaces `old` on an update.
     pub fn parse(pool: &NodePool<'a>, old: Option<&NodePool<'_>>, policy: &Policy) -> Self {
-        let written = pool.limits.present().into_iter().flatten();
         let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {
             resource,
             value,
             parsed: NodePool::limit_quantity(value).map(|parsed| parsed.map_err(Box::new)),
         };
+        let written: Vec<_> = match pool.limits.present() {
+            Some(map) if map.is_beyond() => {
+                let bounds = &policy.bounds.limits;
+                let asked = bounds
+                    .required
+                    .iter()
+                    .chain(bounds.max.keys())
+                    .map(String::as_str);
+                let names: BTreeSet<&str> = asked.chain(PLAIN_RESOURCES.iter().copied()).collect();
+                // The entry, because the key must live as long as the object.
+                names.into_iter().filter_map(|name| map.entry(name)).collect()
+            }
+            map => map.into_iter().flatten().collect(),
+        };
         Self {
-            written: written.filter(|(_, value)| !value.is_null()).map(limit).collect(),
+            written: written
+                .into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(limit)
+                .collect(),
             annotated: annotated(pool),
             mode: if policy.cluster.has_no_webhook() {
                 pool.node_limit_mode()

@@ -2,6 +2,7 @@
 
 use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
+use crate::karpenter::door::BUDGETS;
 use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool};
 use crate::policy::{BudgetBounds, FreezeWindow};
 use crate::rules::findings::Findings;
@@ -18,10 +19,14 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
     for budget in budgets {
         check_nodes(budget, bounds, findings);
     }
-    if let Some(most) = bounds.max_budgets.filter(|most| budgets.len() > *most) {
-        let error_type = ErrorType::TooMany {
-            actual: budgets.len(),
-        };
+    let mut beyond = pool.beyond.iter();
+    let unread = beyond.find(|beyond| beyond.bound.path == BUDGETS.path);
+    if unread.is_some() {
+        check_unread(bounds, findings);
+    }
+    let actual = unread.map_or(budgets.len(), |unread| unread.actual);
+    if let Some(most) = bounds.max_budgets.filter(|most| actual > *most) {
+        let error_type = ErrorType::TooMany { actual };
         let title = format!("the policy allows at most {most} budgets");
         findings
             .report(&BUDGET_COUNT, Disruption::path("budgets"), error_type, title)
@@ -55,9 +60,29 @@ fn reasons(findings: &Findings<'_>) -> Reasons {
     }
 }
 
+/// Reports the bounds on each budget of a list that is too long to be read: nothing shows that it keeps them.
+fn check_unread(bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+    let percent = bounds
+        .max_percent
+        .map(|most| (&BUDGET_PERCENT, format!("{most}%")));
+    let nodes = bounds
+        .max_nodes
+        .map(|most| (&BUDGET_NODES, format!("{most} nodes")));
+    for (rule, most) in percent.into_iter().chain(nodes) {
+        findings
+            .report(
+                rule,
+                Disruption::path("budgets"),
+                ErrorType::showing("[…]"),
+                format!("the policy allows at most {most}, and the list is too long to be read"),
+            )
+            .suggest("remove budgets");
+    }
+}
+
 fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     let nodes = match budget.nodes {
-        Field::Mistyped => None,
+        Field::Mistyped | Field::Beyond => None,
         Field::Absent | Field::Present(_) => budget.nodes(),
     };
     let (rule, bound, suggestion) = match (nodes, bounds.max_percent, bounds.max_nodes) {

@@ -20,7 +20,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findin
     let list = match &pool.disruption {
         Field::Present(disruption) => disruption.budgets.as_ref().map(|_| ()),
         Field::Absent => Field::Absent,
-        Field::Mistyped => Field::Mistyped,
+        Field::Mistyped | Field::Beyond => Field::Mistyped,
     };
     let completed = list
         .is_absent()
@@ -28,7 +28,8 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findin
         .flatten();
     let budgets = match (list, &completed) {
         (Field::Mistyped, _) => None,
-        (Field::Present(()), _) => Some(budgets),
+        // A list that is too long to be read fulfils nothing.
+        (Field::Present(()) | Field::Beyond, _) => Some(budgets),
         (Field::Absent, Some(completed)) => Some(completed),
         // The webhook writes the policy's budgets, which satisfy its bounds.
         (Field::Absent, None) => findings

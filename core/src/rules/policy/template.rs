@@ -1,9 +1,10 @@
 //! Bounds on the template: labels, capacity types, node classes, and how long nodes live and drain.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::diagnostic::{ErrorType, FieldPath, quoted};
-use crate::json::{FewMap, Json};
+use crate::json::Json;
 use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, Field, NodePool, Operator, ProviderSettings, Requirement, Selection,
@@ -34,7 +35,7 @@ pub fn check(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut Findin
 
 fn check_labels(pool: &NodePool<'_>, required: &[String], findings: &mut Findings<'_>) {
     let labels = match pool.template.labels {
-        Field::Mistyped => return,
+        Field::Mistyped | Field::Beyond => return,
         labels => labels.present(),
     };
     for key in required {
@@ -63,7 +64,7 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         return;
     }
     let label = match pool.template.labels {
-        Field::Mistyped => return,
+        Field::Mistyped | Field::Beyond => return,
         labels => labels
             .present()
             .and_then(|labels| labels.get(CAPACITY_TYPE_LABEL)?.as_str()),
@@ -125,6 +126,8 @@ fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>, known: &[&'v str])
     let allowed = Selection::all(own.clone().filter_map(Requirement::selection).chain(label_alone));
     let mut list = own.filter(|requirement| requirement.operator == Field::Present("In"));
     let mut usable: Vec<&str> = match (list.next(), label) {
+        // A list that is too long to be read may have any of them.
+        (Some(list), _) if list.values == Field::Beyond => known.to_vec(),
         (Some(list), _) => {
             let values = list.values.present().into_iter().flatten();
             values.filter_map(Json::as_str).collect()
@@ -132,8 +135,8 @@ fn usable<'v>(pool: &'v NodePool<'v>, label: Option<&'v str>, known: &[&'v str])
         (None, Some(label)) => vec![label],
         (None, None) => known.to_vec(),
     };
-    let mut seen = FewMap::default();
-    usable.retain(|value| allowed.has(value) && seen.insert(*value, ()).is_none());
+    let mut seen = HashSet::new();
+    usable.retain(|value| allowed.has(value) && seen.insert(*value));
     usable
 }
 
@@ -240,7 +243,7 @@ fn check_duration(
     findings: &mut Findings<'_>,
 ) {
     let duration = match found {
-        Field::Mistyped => return,
+        Field::Mistyped | Field::Beyond => return,
         Field::Absent => otherwise.map(|(_, length)| GoDuration::from(length)),
         Field::Present(NEVER) => None,
         Field::Present(text) => match GoDuration::parse(text) {

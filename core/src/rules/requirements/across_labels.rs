@@ -2,24 +2,16 @@
 //! names of instance types.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::demand::Demand;
 use super::min_values::report_unmet;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{ErrorType, counted};
-use crate::karpenter::{
-    Cut, Named, Naming, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm,
-};
+use crate::karpenter::{Cut, Named, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The most comparisons of a zone with a region.
-const MOST_ZONES_COMPARED: usize = 10_000;
-
-/// The most comparisons of two values, so that a review takes a bounded time. Larger lists are not judged.
-const MOST_COMPARED: usize = 1_000_000;
 
 /// How many of the listed values a message explains.
 const MOST_EXPLAINED: usize = 2;
@@ -42,13 +34,21 @@ pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
         })
     };
     check_placement(provider, lists(ZONE_LABEL), demands, findings);
-    let count = |key| lists(key).map(|list| list.values.len()).sum::<usize>();
-    if count(ZONE_LABEL).saturating_mul(count(REGION_LABEL)) > MOST_ZONES_COMPARED {
+    // The regions of each list are worked out once, not once for each pair.
+    let regions: Vec<_> = lists(REGION_LABEL)
+        .filter(|list| list.values.iter().all(|region| form.is_region(region)))
+        .map(|list| (list, lower(list.values.iter().copied())))
+        .collect();
+    if regions.is_empty() {
         return;
     }
-    let mut pairs =
-        lists(ZONE_LABEL).flat_map(|zones| lists(REGION_LABEL).map(move |regions| (zones, regions)));
-    let apart = pairs.find(|(zones, regions)| are_apart(form, &zones.values, &regions.values));
+    let apart = lists(ZONE_LABEL).find_map(|zones| {
+        // It is not certain if one of them is written in another way.
+        let of = zones.values.iter().map(|zone| form.region_of(zone));
+        let of = lower(of.collect::<Option<Vec<_>>>()?.into_iter());
+        let (regions, _) = regions.iter().find(|(_, regions)| regions.is_disjoint(&of))?;
+        Some((zones, *regions))
+    });
     if let Some((zones, regions)) = apart {
         let (at, other) = requirement_first(zones, regions);
         findings
@@ -96,13 +96,8 @@ fn check_placement<'d, 'a: 'd>(
         .suggest("change the zones or the scope (only zone 0 is regional)");
 }
 
-/// Whether no zone is in any of the regions. It is not certain if one of them is written in another way.
-fn are_apart(form: ZoneForm, zones: &[&str], regions: &[&str]) -> bool {
-    let is_in = |zone: &str| {
-        form.region_of(zone)
-            .is_none_or(|of| regions.iter().any(|region| region.eq_ignore_ascii_case(of)))
-    };
-    regions.iter().all(|region| form.is_region(region)) && !zones.iter().any(|zone| is_in(zone))
+fn lower<'n>(names: impl Iterator<Item = &'n str>) -> BTreeSet<String> {
+    names.map(str::to_ascii_lowercase).collect()
 }
 
 /// Warns of a list of instance types or families that other demands exclude completely.
@@ -127,27 +122,40 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
     };
     let rest = on_names().filter(|one| one.demand.at != list.demand.at);
     let (same, others): (Vec<_>, Vec<_>) = rest.partition(|one| one.part == list.part);
-    let compared: usize = same
-        .iter()
-        .chain(&others)
-        .map(|one| one.demand.values.len())
-        .sum();
-    if others.is_empty() || list.demand.values.len().saturating_mul(compared) > MOST_COMPARED {
+    if others.is_empty() {
         return;
     }
     let named = list.named();
     let values = list.demand.values.iter().copied();
-    let values = values.filter(|value| same.iter().all(|one| one.demand.allows(value)));
+    let together = Selection::all(same.iter().map(|one| one.demand.written().clone()));
+    let values = values.filter(|value| together.has(value));
+    let by_part = by_part(&others);
     // The release of the provider is not known, so a value that fits in any of them is left.
     let is_left = |value| {
         let mut cuts = naming.cuts().iter();
-        cuts.any(|cut| excluding(named(value), *cut, &others).is_none())
+        cuts.any(|cut| fits(named(value), *cut, &by_part))
     };
     if values.clone().any(is_left) {
-        check_variety(list, &same, &others, (naming, scope), findings);
+        // Which release of the provider runs is not known, so the values are those of each.
+        let left: Vec<(&Cut, Vec<&str>)> = naming
+            .cuts()
+            .iter()
+            .map(|cut| {
+                (
+                    cut,
+                    values
+                        .clone()
+                        .filter(|value| fits(named(value), *cut, &by_part))
+                        .collect(),
+                )
+            })
+            .collect();
+        check_variety(list, &same, &others, (&left, scope), findings);
         return;
     }
-    if contradict(&[&[list], &*same, &others].concat()) {
+    // Demands on one part that contradict each other are reported already.
+    let all = self::by_part(&[&[list], &*same, &others].concat());
+    if all.iter().any(|(_, allowed)| allowed.is_empty()) {
         return;
     }
     let Some(newest) = naming.cuts().first().copied() else {
@@ -186,7 +194,7 @@ fn check_variety(
     list: OnName<'_, '_>,
     same: &[OnName<'_, '_>],
     others: &[OnName<'_, '_>],
-    (naming, scope): (&Naming, &Scope<'_>),
+    (left, scope): (&[(&Cut, Vec<&str>)], &Scope<'_>),
     findings: &mut Findings<'_>,
 ) {
     let is_alone = |one: &OnName<'_, '_>| {
@@ -201,12 +209,9 @@ fn check_variety(
         if !asks || is_short_by_itself {
             continue;
         }
-        let left = |cut: &Cut| {
-            let fitting = list.demand.values.iter().filter(|value| {
-                same.iter().all(|one| one.demand.allows(value))
-                    && excluding(list.named()(value), *cut, others).is_none()
-            });
-            let values: Option<HashSet<Cow<'_, str>>> = fitting
+        let count = |(cut, left): &(&Cut, Vec<&str>)| {
+            let values: Option<HashSet<Cow<'_, str>>> = left
+                .iter()
                 .map(|value| {
                     if one.part == list.part {
                         Some(Cow::Borrowed(*value))
@@ -217,8 +222,7 @@ fn check_variety(
                 .collect();
             values.map(|values| values.len())
         };
-        // Which release of the provider runs is not known.
-        let counts: Option<Vec<usize>> = naming.cuts().iter().map(left).collect();
+        let counts: Option<Vec<usize>> = left.iter().map(count).collect();
         let most = counts.and_then(|counts| counts.into_iter().max());
         let Some(most) = most.filter(|most| one.demand.asks_for_more_than(*most)) else {
             continue;
@@ -239,6 +243,26 @@ fn check_variety(
     }
 }
 
+/// What demands allow of each part of a name.
+fn by_part<'a>(demands: &[OnName<'_, 'a>]) -> Vec<(Part, Selection<'a>)> {
+    let mut parts: Vec<(Part, Vec<Selection<'a>>)> = Vec::new();
+    for one in demands {
+        let written = one.demand.written().clone();
+        match parts.iter_mut().find(|(part, _)| *part == one.part) {
+            Some((_, all)) => all.push(written),
+            None => parts.push((one.part, vec![written])),
+        }
+    }
+    let parts = parts.into_iter();
+    parts.map(|(part, all)| (part, Selection::all(all))).collect()
+}
+
+/// Whether a type or family has what is allowed of each part.
+fn fits(named: Named<'_>, cut: Cut, parts: &[(Part, Selection<'_>)]) -> bool {
+    let mut parts = parts.iter();
+    parts.all(|(part, allowed)| cut(named, *part).is_none_or(|value| allowed.has(&value)))
+}
+
 /// The first demand that a type or family does not fit, with the value that it has instead.
 fn excluding<'n, 'd, 'a>(
     named: Named<'n>,
@@ -248,14 +272,6 @@ fn excluding<'n, 'd, 'a>(
     others.iter().find_map(|one| {
         let value = cut(named, one.part).filter(|value| !one.demand.allows(value))?;
         Some((value, one.demand))
-    })
-}
-
-/// Whether the demands on one part contradict each other: that is reported already.
-fn contradict(all: &[OnName<'_, '_>]) -> bool {
-    all.iter().any(|one| {
-        let on_it = all.iter().filter(|other| other.part == one.part);
-        Selection::all(on_it.map(|one| one.demand.selection())).is_empty()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Findings, Scope};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
-use crate::json::{FewMap, Json};
+use crate::json::Json;
 use crate::karpenter::shape::REQUIREMENTS;
 use crate::karpenter::{
     ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
@@ -22,37 +22,17 @@ fn most(context: &Context<'_>, version: ApiVersion) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// Denies a list that is too long to compare its entries with each other.
-pub(super) fn check_list(scope: &Scope<'_>, findings: &mut Findings<'_>) -> Result<(), TooMany> {
-    let most = most(&scope.context, scope.template.version);
-    let actual = scope.template.requirements().len();
-    if actual <= most {
-        return Ok(());
-    }
-    findings
-        .report(
-            &REQUIREMENTS_COUNT,
-            Template::requirements_path(),
-            ErrorType::TooMany { actual },
-            format!("a NodePool must have at most {most} requirements"),
-        )
-        .suggest("combine entries that have the same key, with operator In");
-    Err(TooMany)
-}
-
-/// A list is too long, which has been reported.
-#[derive(Debug)]
-pub(super) struct TooMany;
-
 /// Denies a NodePool whose NodeClaims would have too many requirements.
 pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let context = findings.context;
     let template = &pool.template;
+    let is_counted = !template.requirements.is_beyond()
+        && !template.labels.present().is_some_and(|labels| labels.is_beyond());
     let most = most(&context, pool.version);
     let listed = template.requirements().len();
     let provider = Scope::new(template, context).provider;
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
-    if listed <= most && actual > most {
+    if is_counted && listed <= most && actual > most {
         let title = format!("a NodeClaim of this pool has {actual} requirements, but the maximum is {most}");
         findings
             .report(
@@ -102,13 +82,20 @@ fn count_in_nodeclaim(
     release: KarpenterVersion,
     provider: Option<&Provider>,
 ) -> usize {
-    let mut keys: FewMap<&str, Bounds> = FewMap::default();
-    keys.insert(NODEPOOL_LABEL, Bounds::default());
+    let mut keys: Vec<(&str, Bounds)> = vec![(NODEPOOL_LABEL, Bounds::default())];
+    let mut demand = |key, bounds: Bounds| match keys.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, known)) => {
+            known.lower |= bounds.lower;
+            known.upper |= bounds.upper;
+            known.is_listed |= bounds.is_listed;
+        }
+        None => keys.push((key, bounds)),
+    };
     if !is_static {
-        keys.insert(INSTANCE_TYPE_LABEL, Bounds::default());
+        demand(INSTANCE_TYPE_LABEL, Bounds::default());
     }
     if !is_static && release.has(KarpenterVersion::CAPACITY_TYPES_REQUIRED) {
-        keys.insert(CAPACITY_TYPE_LABEL, Bounds::default());
+        demand(CAPACITY_TYPE_LABEL, Bounds::default());
     }
     for (label, value) in template.labels.present().into_iter().flatten() {
         // The API server drops null values.
@@ -117,7 +104,7 @@ fn count_in_nodeclaim(
                 is_listed: true,
                 ..Bounds::default()
             };
-            keys.insert(canonical_label(label, provider), listed);
+            demand(canonical_label(label, provider), listed);
         }
     }
     for requirement in template.requirements() {
@@ -130,18 +117,14 @@ fn count_in_nodeclaim(
             upper: matches!(operator, Some("Lt" | "Lte")),
             is_listed: matches!(operator, Some("In" | "DoesNotExist")),
         };
-        if let Some(known) = keys.insert(canonical_label(key, provider), bounds) {
-            known.lower |= bounds.lower;
-            known.upper |= bounds.upper;
-            known.is_listed |= bounds.is_listed;
-        }
+        demand(canonical_label(key, provider), bounds);
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
-        || node_class_label(template).is_some_and(|label| keys.get(&label.as_str()).is_some());
-    let is_twice = |bounds: &&Bounds| {
+        || node_class_label(template).is_some_and(|label| keys.iter().any(|(key, _)| *key == label));
+    let is_twice = |(_, bounds): &&(&str, Bounds)| {
         release.has(KarpenterVersion::BOTH_BOUNDS) && bounds.lower && bounds.upper && !bounds.is_listed
     };
-    let twice = keys.values().filter(is_twice).count();
+    let twice = keys.iter().filter(is_twice).count();
     keys.len() + twice + usize::from(!has_node_class)
 }
 

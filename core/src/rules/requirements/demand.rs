@@ -4,10 +4,9 @@ use std::fmt;
 
 use super::scope::Scope;
 use crate::diagnostic::FieldPath;
-use crate::json::FewMap;
 use crate::karpenter::{
-    LabelKind, Operator, Part, Provider, Selection, Template, canonical_label, is_on_every_instance_type,
-    selection_of,
+    LabelKind, Operator, Part, Provider, Selection, Template, as_read, canonical_label,
+    is_on_every_instance_type,
 };
 
 /// How many values a message names; the others are only counted.
@@ -25,6 +24,8 @@ pub struct Demand<'a> {
     pub operator: Operator,
     pub values: Vec<&'a str>,
     pub min_values: Option<i64>,
+    /// The values that it allows, as they are written.
+    written: Selection<'a>,
     provider: Option<&'static Provider>,
 }
 
@@ -84,6 +85,7 @@ impl<'a> Demand<'a> {
             kind,
             part,
             operator,
+            written: Selection::new(operator, &values),
             values,
             min_values,
             provider: scope.provider,
@@ -92,16 +94,17 @@ impl<'a> Demand<'a> {
 
     /// The values that it allows, by the provider's release that allows most.
     pub fn selection(&self) -> Selection<'a> {
-        selection_of(self.key, self.operator, &self.values, self.provider)
+        as_read(self.key, self.written.clone(), self.provider)
     }
 
-    /// Whether it allows a value. Cheaper for a few values than [`Demand::selection`].
+    /// The values that it allows, as they are written.
+    pub const fn written(&self) -> &Selection<'a> {
+        &self.written
+    }
+
+    /// Whether it allows a value.
     pub fn allows(&self, value: &str) -> bool {
-        match self.operator {
-            Operator::In => self.values.contains(&value),
-            Operator::NotIn => !self.values.contains(&value),
-            operator => Selection::new(operator, &self.values).has(value),
-        }
+        self.written.has(value)
     }
 
     /// Whether it names values to choose from, or to avoid.
@@ -127,12 +130,9 @@ impl<'a> Demand<'a> {
         least.is_some_and(|least| least > count)
     }
 
-    /// How many different values it names.
+    /// How many different values it lists; none if its operator takes no list.
     pub fn distinct(&self) -> usize {
-        let mut values = self.values.clone();
-        values.sort_unstable();
-        values.dedup();
-        values.len()
+        self.written.listed()
     }
 
     /// Whether every instance type certainly carries the label.
@@ -153,15 +153,9 @@ pub struct Group<'d, 'a> {
 impl<'d, 'a> Group<'d, 'a> {
     /// The groups of these demands, which have requirements first. Labels that no requirement is about are in none.
     pub fn all(demands: &'d [Demand<'a>]) -> Vec<Self> {
-        let mut places: FewMap<&str, usize> = FewMap::default();
         let mut groups: Vec<Self> = Vec::new();
         for demand in demands {
-            let place = if demand.is_label() {
-                places.get(&demand.key).copied()
-            } else {
-                places.insert(demand.key, groups.len()).copied()
-            };
-            match place.and_then(|place| groups.get_mut(place)) {
+            match groups.iter_mut().find(|group| group.first.key == demand.key) {
                 Some(group) => group.demands.push(demand),
                 None if demand.is_label() => {}
                 None => groups.push(Self {

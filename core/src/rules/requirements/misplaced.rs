@@ -15,17 +15,12 @@ use crate::value::label::{is_within, split_key};
 /// Labels of Karpenter and Kubernetes whose values are known.
 const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL, ZONE_LABEL];
 
-/// The most values of a list that is judged, and the most comparisons of its values with those of other lists.
-const MOST_VALUES: usize = 200;
-const MOST_COMPARED: usize = 100_000;
-
 /// Warns of lists of values that all belong to a label of the same name in another domain, unless that one is restricted
 /// to them, too.
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     for demand in demands {
         let At::Requirement(_) = demand.at else { continue };
-        let is_list = demand.operator == Operator::In && demand.values.len() <= MOST_VALUES;
-        if !is_list || !matches!(demand.kind, LabelKind::Custom) {
+        if demand.operator != Operator::In || !matches!(demand.kind, LabelKind::Custom) {
             continue;
         }
         let Some(meant) = meant(demand.key, scope) else {
@@ -40,7 +35,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         if likely_label(demand.key, None).is_some()
             || !are_of_it()
             || has_fixed_value()
-            || is_restricted(meant, &demand.values, demands, scope)
+            || is_restricted(meant, demand, demands, scope)
         {
             continue;
         }
@@ -112,8 +107,8 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
     }
 }
 
-/// Whether demands leave only machines whose label has one of these values, or are too many to compare.
-fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
+/// Whether demands leave only machines whose label has one of the values of this list.
+fn is_restricted(label: &str, values: &Demand<'_>, demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
     let part = scope
         .naming
         .zip(scope.provider)
@@ -121,17 +116,13 @@ fn is_restricted(label: &str, values: &[&str], demands: &[Demand<'_>], scope: &S
     let newest = scope.naming.and_then(|naming| naming.cuts().first());
     let fits = |named: Named<'_>| {
         let value = newest.zip(part).and_then(|(cut, part)| cut(named, part));
-        value.is_some_and(|value| values.contains(&value.as_ref()))
+        value.is_some_and(|value| values.allows(&value))
     };
     let mut lists = demands.iter().filter(|demand| demand.operator == Operator::In);
-    let compared: usize = lists.clone().map(|list| list.values.len()).sum();
-    if compared.saturating_mul(values.len()) > MOST_COMPARED {
-        return true;
-    }
     lists.any(|list| {
         let mut listed = list.values.iter();
         match list.part {
-            _ if list.key == label => listed.all(|value| values.contains(value)),
+            _ if list.key == label => listed.all(|value| values.allows(value)),
             Some(Part::Name) => listed.all(|value| fits(Named::Type(value))),
             Some(Part::Family) => listed.all(|value| fits(Named::Family(value))),
             _ => false,
@@ -146,7 +137,7 @@ mod tests {
     use crate::rules::requirements::testing::{requirements_of, warnings};
 
     #[test]
-    fn lists_that_are_too_long_to_compare_are_not_judged() {
+    fn lists_of_any_length_are_judged() {
         let is_reported = |count: usize, restricted: usize| {
             let list = json!([
                 {"key": "node.kubernetes.io/capacity-type", "operator": "In", "values": vec!["spot"; count]},
@@ -158,8 +149,6 @@ mod tests {
                 .any(|line| line.contains("[requirement-label-unknown]"))
         };
         assert!(is_reported(1, 1));
-        assert!(is_reported(200, 100));
-        assert!(!is_reported(201, 1));
-        assert!(!is_reported(200, 50_000));
+        assert!(is_reported(1_500, 1_500));
     }
 }

@@ -48,9 +48,6 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         let demand = syntax::read(requirement, &scope, findings);
         demands.extend(demand.filter(|demand| check_alone(demand, &scope, findings).is_ok()));
     }
-    if count::check_list(&scope, findings).is_err() {
-        return;
-    }
     for demand in labels_of(&scope) {
         if check_values(&demand, &scope, findings).is_ok() {
             demands.push(demand);

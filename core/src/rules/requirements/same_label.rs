@@ -1,19 +1,14 @@
 //! The demands on one label together, under all its names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::demand::{Demand, Group};
 use super::scope::{NEVER_LAUNCHES, Scope};
 use super::{min_values, misplaced};
 use crate::diagnostic::{ErrorType, Severity, Suggestion};
-use crate::json::FewMap;
 use crate::karpenter::{INSTANCE_TYPE_LABEL, KarpenterVersion, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-
-/// The most values that the demands on one label may have in all for every pair to be compared. If there are more, the
-/// message names the demand that leaves no value, but not the one that it contradicts.
-const MOST_COMPARED: usize = 10_000;
 
 pub static REQUIREMENT_CONTRADICTION: Rule = rule!("requirement-contradiction", Error, Silent);
 pub static REQUIREMENT_REDUNDANT: Rule = rule!("requirement-redundant", Warning, Silent);
@@ -55,10 +50,7 @@ fn report_contradiction(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut
     let (Some(before), Some(culprit)) = (demands.get(..fine), demands.get(fine)) else {
         return;
     };
-    let values: usize = demands.iter().map(|demand| demand.values.len()).sum();
-    let partner = before
-        .iter()
-        .find(|other| values <= MOST_COMPARED && contradict(&[other, culprit], scope));
+    let partner = before.iter().find(|other| contradict(&[other, culprit], scope));
     let other = partner.copied().unwrap_or(group.first);
     let (at, other) = requirement_first(culprit, other);
     let (severity, effect) = effect_of_contradiction(group, scope);
@@ -126,11 +118,11 @@ pub fn check_redundant_values(demand: &Demand<'_>, findings: &mut Findings<'_>) 
     let distinct = demand.distinct();
     // If that leaves too few values, the check of `minValues` reports it.
     let is_short = demand.operator == Operator::In && demand.asks_for_more_than(distinct);
-    if distinct < demand.values.len() && !is_short {
-        let mut seen = FewMap::default();
+    if demand.lists_values() && distinct < demand.values.len() && !is_short {
+        let mut seen = HashSet::new();
         let mut values = (0..).zip(&demand.values);
         // Only the first: a list that is pasted twice is one mistake.
-        let twice = values.find(|(_, value)| seen.insert(**value, ()).is_some());
+        let twice = values.find(|(_, value)| !seen.insert(**value));
         if let Some((position, value)) = twice {
             findings
                 .report(

@@ -77,7 +77,7 @@ fn key<'a>(
     let path = || at.field("key");
     let key = match requirement.key {
         Field::Present(key) => key,
-        Field::Mistyped => return None,
+        Field::Mistyped | Field::Beyond => return None,
         Field::Absent => {
             let title = "a requirement must name a label";
             findings.report(&REQUIREMENT_KEY, path(), ErrorType::Required, title);
@@ -116,7 +116,7 @@ fn operator(
     let path = || at.field("operator");
     let text = match requirement.operator {
         Field::Present(text) => text,
-        Field::Mistyped => return None,
+        Field::Mistyped | Field::Beyond => return None,
         Field::Absent => {
             let suggestion = if requirement.values.is_absent() {
                 "write operator: Exists"
@@ -177,7 +177,7 @@ fn values<'a>(
     let list = match requirement.values {
         Field::Present(list) => list,
         Field::Absent => &[],
-        Field::Mistyped => return None,
+        Field::Mistyped | Field::Beyond => return None,
     };
     let values: Vec<&str> = list.iter().map(Json::as_str).collect::<Option<_>>()?;
     if let Some((error_type, title)) = miscount(operator, values.len()) {
