@@ -122,19 +122,6 @@ pub fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b>
         .into_answer(request, Vec::new())
 }
 
-/// Why an object is denied that may be right in itself.
-pub enum DenialStatus {
-    /// A limit is reached.
-    Forbidden(String),
-    /// A field must not be changed.
-    Field {
-        /// Which.
-        path: String,
-        /// Why.
-        message: String,
-    },
-}
-
 /// The object is admitted as it is. The audit log names a rule that would have denied it.
 pub fn admitted<'b>(request: &AdmissionRequest<'b>, spared: Option<&'static str>) -> Answer<'b> {
     let mut response = Response::new(request, true);
@@ -153,21 +140,9 @@ pub fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String
     response.into_answer(request, Vec::new())
 }
 
-/// The object is denied by something other than a rule of the catalogue.
-pub fn denied_by<'b>(request: &AdmissionRequest<'b>, denial: DenialStatus, rule: &'static str) -> Answer<'b> {
-    let (code, reason, message, causes) = match denial {
-        DenialStatus::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
-        DenialStatus::Field { path, message } => {
-            let text = format!("{} is invalid: {path}: {message}", named(request));
-            let cause = Cause {
-                reason: "FieldValueForbidden",
-                message,
-                field: path,
-            };
-            (UNPROCESSABLE, "Invalid", text, vec![cause])
-        }
-    };
-    let mut response = Response::denied(request, code, reason, message, causes);
+/// An object that may be right in itself is forbidden, as by a quota.
+pub fn forbidden<'b>(request: &AdmissionRequest<'b>, message: String, rule: &'static str) -> Answer<'b> {
+    let mut response = Response::denied(request, FORBIDDEN, "Forbidden", message, Vec::new());
     response.audit_annotations.insert("denied-by", rule.to_owned());
     response.into_answer(request, Vec::new())
 }

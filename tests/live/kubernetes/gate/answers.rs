@@ -106,20 +106,45 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
     let mut alone = claim("kept-alone", "kept-free");
     alone["metadata"]["labels"] = json!({"team": "blue"});
     gated.create(&alone);
+    let mut going = claim("kept-going", "kept-free");
+    going["metadata"]["finalizers"] = json!(["example.com/drain"]);
+    gated.create(&going);
+    gated.delete("kept-going");
+    let moved = |name: &str, label: Value| {
+        let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
+        gated.merge(name, &patch).err()
+    };
+    let mut tries = 0;
+    wait_for("the fence to take effect", || {
+        tries += 1;
+        moved("kept-c", json!(format!("kept-{tries}")))
+    });
     for (name, label) in [
         ("kept-a", json!("kept-full")),
         ("kept-a", Value::Null),
+        ("kept-a", json!("")),
         ("kept-alone", json!("kept-full")),
+        ("kept-alone", json!("")),
+        ("kept-going", json!("kept-full")),
+        ("kept-going", Value::Null),
     ] {
-        let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
-        let denied = gated.merge(name, &patch).expect_err("a denial");
+        let denied = moved(name, label.clone()).expect("a denial");
         assert!(
-            denied.contains("a NodeClaim cannot change its NodePool"),
+            denied.contains("ValidatingAdmissionPolicy 'poolgate-claims'")
+                && denied.contains("a NodeClaim cannot change its NodePool"),
             "{name} {label}: {denied}"
         );
     }
-    let labelled = gated.merge("kept-a", &json!({"metadata": {"labels": {"team": "blue"}}}));
-    labelled.expect("its pool is the same");
+    for name in ["kept-a", "kept-alone", "kept-going"] {
+        for change in [
+            json!({"metadata": {"labels": {"team": "red"}}}),
+            json!({"metadata": {"annotations": {"team": "red"}}}),
+        ] {
+            gated.merge(name, &change).expect("its pool is the same");
+        }
+    }
+    let drained = gated.merge("kept-going", &json!({"metadata": {"finalizers": null}}));
+    drained.expect("finalizers are never held up");
     let denied = gated
         .try_create(&claim("kept-x", "kept-full"))
         .expect_err("a denial");
