@@ -9,7 +9,7 @@ use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 
 use crate::serving::admission::answer;
-use crate::serving::admission::envelope::{self, AdmissionRequest, Operation, Text, text};
+use crate::serving::admission::envelope::{self, AdmissionRequest, Operation, Text, shortened, text};
 use crate::serving::admission::{Answer, Malformed, inquiry};
 
 /// The name of a denial of the gate in audit annotations.
@@ -50,7 +50,8 @@ impl<'b> Claim<'b> {
     }
 }
 
-/// A review of a NodeClaim that is about to be created in a pool. It does not keep the body.
+/// A review of a NodeClaim that is about to be created in a pool. It does not keep the body, and takes 8 KiB at most while it
+/// waits.
 #[derive(Debug)]
 pub struct NodeClaimReview {
     request: AdmissionRequest<'static>,
@@ -99,8 +100,8 @@ fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> Result<NodeCl
             Ok(NodeClaimReview {
                 request: request.detached(),
                 pool: pool.into(),
-                uid: claim.uid.into(),
-                name: claim.name.into(),
+                uid: shortened(&claim.uid).into(),
+                name: shortened(&claim.name).into(),
             })
         }
         _ => Err(answer::admitted(&request, None)),

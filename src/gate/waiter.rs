@@ -31,7 +31,8 @@ pub type Reply = Result<DecidedRequest, GateError>;
 
 pub type Release = Box<dyn FnOnce() + Send + Sync>;
 
-/// A decision. If it is dropped before it is received, so is the reservation that was stored for it.
+/// A decision. If it is dropped before it is received, so is the reservation that was stored for it, unless the NodeClaim may
+/// be created without an answer.
 pub struct DecidedRequest {
     pub answer: RequestVerdict,
     /// What the pool's limit counts; `None` if it has no limit.
@@ -59,11 +60,12 @@ impl Waiter {
 
     /// Sends the decision.
     pub fn decide(self, answer: RequestVerdict, mode: Option<NodeLimitMode>) {
-        let reserved = answer == RequestVerdict::Reserved;
+        // Under Ignore the API server creates it if the answer does not arrive: then the reservation has to expire.
+        let is_released = answer == RequestVerdict::Reserved && self.on_error == OnError::Deny;
         let decided = DecidedRequest {
             answer,
             mode,
-            unreceived: reserved.then_some(self.release),
+            unreceived: is_released.then_some(self.release),
         };
         drop(self.place);
         // A request that is gone does not receive it.
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
 
     /// A creation that waits, where its decision is received, and how often its reservation was released.
-    fn waiting() -> (Waiter, oneshot::Receiver<Reply>, Arc<AtomicUsize>) {
+    fn waiting(on_error: OnError) -> (Waiter, oneshot::Receiver<Reply>, Arc<AtomicUsize>) {
         let (sender, reply) = oneshot::channel();
         let released = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&released);
@@ -113,7 +115,7 @@ mod tests {
             name: "general-x7k2p".into(),
             arrived: Moment::at(Duration::ZERO),
             deadline: Instant::now() + Duration::from_secs(1),
-            on_error: OnError::Allow,
+            on_error,
             dry_run: false,
             observed: false,
             reply: sender,
@@ -126,15 +128,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reservation_is_released_if_nobody_receives_its_answer() {
-        for (answer, expected) in [(RequestVerdict::Reserved, 1), (RequestVerdict::Allow, 0)] {
-            let (waiter, reply, released) = waiting();
+    async fn a_reservation_whose_answer_nobody_receives_is_released_unless_the_claim_may_exist() {
+        for (answer, on_error, expected) in [
+            (RequestVerdict::Reserved, OnError::Deny, 1),
+            (RequestVerdict::Reserved, OnError::Allow, 0),
+            (RequestVerdict::Allow, OnError::Deny, 0),
+        ] {
+            let (waiter, reply, released) = waiting(on_error);
             drop(reply);
             assert!(waiter.has_gone());
             waiter.decide(answer, None);
             assert_eq!(released.load(Ordering::Relaxed), expected, "the request is gone");
 
-            let (waiter, reply, released) = waiting();
+            let (waiter, reply, released) = waiting(on_error);
             waiter.decide(answer, None);
             assert_eq!(released.load(Ordering::Relaxed), 0, "it was sent");
             drop(reply);
@@ -144,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reservation_stays_if_its_answer_was_received() {
-        let (waiter, reply, released) = waiting();
+        let (waiter, reply, released) = waiting(OnError::Deny);
         waiter.decide(RequestVerdict::Reserved, None);
         let Ok(Ok(mut decided)) = reply.await else {
             panic!("no decision");
@@ -156,7 +162,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_does_not_wait_beyond_its_deadline() {
-        let (waiter, _reply, _) = waiting();
+        let (waiter, _reply, _) = waiting(OnError::Deny);
         assert!(!waiter.has_gone());
         tokio::time::advance(Duration::from_secs(1)).await;
         assert!(waiter.has_gone());

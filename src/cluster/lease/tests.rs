@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tower::service_fn;
 
 use super::*;
-use crate::runtime::lifecycle::StatusLine;
+use crate::runtime::lifecycle::{StatusLine, spawn};
 
 const DURATION: Duration = Duration::from_secs(15);
 
@@ -101,4 +101,68 @@ async fn a_lease_of_a_dead_holder_is_taken_after_a_minute_whatever_duration_it_c
         end.cancel();
     };
     tokio::join!(candidate.run(end.clone()), leads);
+}
+
+/// A candidate of this name, whose work beats until it is stopped, and what stops it.
+fn working(client: &Client, identity: &str, clock: Clock) -> (Candidate, Leadership, CancellationToken) {
+    let (work, stopped) = (Heartbeat::default(), CancellationToken::new());
+    let (beating, watched, stop) = (work.clone(), work.clone(), stopped.clone());
+    spawn(async move { _ = stop.run_until_cancelled(beating.beat()).await });
+    spawn(async move { watched.watch("work").await });
+    let (candidate, leadership) = Candidate::new(
+        client.clone(),
+        "poolgate-ledgers",
+        "poolgate-reconciler",
+        identity.into(),
+        DURATION,
+        clock,
+        StatusLine::default(),
+    );
+    (candidate.while_beats(work), leadership, stopped)
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_replica_leads_when_the_work_of_the_leader_stops() {
+    let client = storing(None, u32::MAX);
+    let (first, mut leads, stopped) = working(&client, "a", Clock::start());
+    spawn(first.run(CancellationToken::new()));
+    leads.changed().await;
+    let (second, mut takes_over, _works) = working(&client, "b", Clock::start());
+    spawn(second.run(CancellationToken::new()));
+    sleep(10 * LONGEST).await;
+    assert!(leads.holds() && !takes_over.holds(), "its work goes on");
+    let begun = Instant::now();
+    stopped.cancel();
+    while !takes_over.holds() {
+        takes_over.changed().await;
+    }
+    assert!(!leads.holds());
+    let took = begun.elapsed();
+    assert!(took >= LONGEST && took < LONGEST + 3 * DURATION, "{took:?}");
+}
+
+/// The marks are removed when the Lease was silent for a quarter of an hour.
+#[tokio::test(start_paused = true)]
+async fn the_lease_of_a_leader_whose_work_has_stopped_becomes_silent() {
+    let (client, begun, epoch) = (storing(None, u32::MAX), Instant::now(), Timestamp::UNIX_EPOCH);
+    let clock = || Clock::with_wall_time(move || epoch + begun.elapsed());
+    let (candidate, mut leads, stopped) = working(&client, "a", clock());
+    spawn(candidate.run(CancellationToken::new()));
+    leads.changed().await;
+    let silent = async || {
+        let (longest, clock) = (Duration::from_mins(15), clock());
+        let silent = is_silent(
+            client.clone(),
+            "poolgate-ledgers",
+            "poolgate-reconciler",
+            longest,
+            &clock,
+        );
+        silent.await.expect("a Lease")
+    };
+    sleep(Duration::from_mins(20)).await;
+    assert!(!silent().await, "its work goes on");
+    stopped.cancel();
+    sleep(Duration::from_mins(17)).await;
+    assert!(silent().await);
 }

@@ -147,7 +147,7 @@ async fn a_request_that_ends_does_not_end_the_work_on_its_pool_and_its_reservati
     let gate = server.gate();
     let given_up = timeout(
         Duration::from_secs(1),
-        gate.ask(&review("a"), OnError::Allow, LIMIT),
+        gate.ask(&review("a"), OnError::Deny, LIMIT),
     )
     .await;
     assert!(given_up.is_err(), "{given_up:?}");
