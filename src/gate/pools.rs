@@ -157,16 +157,18 @@ impl Gate {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            for pool in self.context.unsettled() {
-                if self.pools.lock().contains_key(&pool) {
+            for ledger in self.context.unsettled() {
+                if self.pools.lock().contains_key(&ledger.pool) {
                     continue;
                 }
-                let Some(beside) = self.context.begin_beside(&pool) else {
+                let Some(beside) = self.context.begin_beside(ledger.owner()) else {
                     continue;
                 };
                 let context = Arc::clone(&self.context);
                 spawn(async move {
-                    Round::new(&context, &pool, Vec::new(), Vec::new()).run().await;
+                    Round::new(&context, &ledger.pool, Vec::new(), Vec::new())
+                        .run()
+                        .await;
                     drop(beside);
                 });
             }

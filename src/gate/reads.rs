@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError};
 use super::waiter::Waiter;
-use crate::cluster::ledgers::StoredLedger;
+use crate::cluster::ledgers::{Owner, StoredLedger};
 use crate::cluster::pools::Pool;
 use crate::cluster::{Deadline, pools};
 
@@ -49,8 +49,18 @@ impl<'a> Reads<'a> {
         }
     }
 
+    /// The pool that ledger and limit are read of; `None` if it is not known, or does not exist.
+    pub fn owner(&self) -> Option<Owner<'_>> {
+        let uid = self.pool.as_ref()?.value.uid.as_deref()?;
+        Some(Owner { name: self.name, uid })
+    }
+
     /// Reads what is needed in parallel, before the first of these creations must be answered.
-    pub async fn read(&mut self, needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
+    pub async fn read(&mut self, mut needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
+        let before = self.owner().map(|owner| Box::<str>::from(owner.uid));
+        // The UID says which ledger is the pool's.
+        needs.limit |= needs.ledger && before.is_none();
+        needs.ledger &= before.is_some();
         if !needs.any() {
             return Ok(());
         }
@@ -71,14 +81,19 @@ impl<'a> Reads<'a> {
             done: context.shared.clock.now(),
         };
         self.claims_late |= claims_late;
-        if let Some((pool, listed)) = pool {
-            self.pool = Some(Observed {
-                value: limit_of(pool),
-                read: Some(listed.unwrap_or(span)),
-            });
-        }
         if let Some(ledger) = ledger {
             self.ledger = Some((ledger, span));
+        }
+        if let Some((pool, listed)) = pool {
+            let value = limit_of(pool);
+            if value.uid != before {
+                // Another pool has taken the name. What is known of the ledger is not about its ledger.
+                self.ledger = None;
+            }
+            self.pool = Some(Observed {
+                value,
+                read: Some(listed.unwrap_or(span)),
+            });
         }
         Ok(())
     }
@@ -115,15 +130,11 @@ impl<'a> Reads<'a> {
         is_wanted: bool,
         limit: Duration,
     ) -> Result<Option<Option<StoredLedger>>, CallError> {
-        if !is_wanted {
+        let Some(owner) = self.owner().filter(|_| is_wanted) else {
             return Ok(None);
-        }
-        let read = self
-            .context
-            .ledgers
-            .read(self.name, Deadline::within(limit))
-            .await;
-        Ok(Some(read?))
+        };
+        let by = Deadline::within(limit);
+        Ok(Some(self.context.ledgers.read(owner, by).await?))
     }
 
     /// Waits for a list of the claims, if it is needed, as long as the first creation can wait. Returns whether it is late. A
@@ -236,8 +247,8 @@ mod tests {
         let context = GateContext::of_client(&reconnecting("default", make));
         let mut reads = Reads::new(&context, "general");
         let read = reads.read(needs, &[]).await;
-        let is_complete = matches!(&reads.pool, Some(pool) if pool.value.uid.is_none())
-            && matches!(&reads.ledger, Some((None, _)));
+        let is_complete =
+            matches!(&reads.pool, Some(pool) if pool.value.uid.is_none()) && reads.ledger.is_none();
         (read, is_complete)
     }
 

@@ -183,13 +183,9 @@ impl<'a> Round<'a> {
     fn write(&self, pool: &PoolLimit, base: Option<&LedgerToDecideOn>, ledger: Ledger) -> LedgerWrite {
         let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
         let before = base.map(LedgerToDecideOn::ledger);
-        // A watch may still show a deleted pool of that name. Garbage collection would then delete the ledger.
-        let is_read = self.read.pool.as_ref().is_some_and(|pool| pool.read.is_some());
-        let owner = base.map(|base| &base.stored.owner);
-        let read = pool.uid.as_ref().filter(|_| is_read || owner.is_none());
         LedgerWrite {
             pool: self.pool.into(),
-            owner: read.or(owner).cloned().unwrap_or_default(),
+            uid: pool.uid.clone().unwrap_or_default(),
             over: base.map(|base| base.stored.version),
             denials: total(&ledger).saturating_sub(before.map_or(0, total)),
             expired: before.map_or_else(Vec::new, |before| self.expired(before, &ledger)),
@@ -253,8 +249,11 @@ impl<'a> Round<'a> {
             }
             waiter.decide(*answer, pool.limit.map(|limit| limit.mode));
         }
-        if !is_recorded && denied > 0 {
-            self.context.answered(self.pool, denied);
+        if !is_recorded
+            && denied > 0
+            && let Some(owner) = self.read.owner()
+        {
+            self.context.answered(owner, denied);
         }
     }
 
@@ -297,7 +296,10 @@ impl<'a> Round<'a> {
         let now = self.context.shared.clock.now();
         Needs {
             ledger: false,
-            claims: self.context.has_overdue_reservation(self.pool, now),
+            claims: self
+                .read
+                .owner()
+                .is_some_and(|owner| self.context.has_overdue_reservation(owner, now)),
             limit: self.read.pool.is_none(),
         }
     }
@@ -324,7 +326,7 @@ impl<'a> Round<'a> {
     fn base(&self) -> Option<LedgerToDecideOn> {
         let stored = match &self.read.ledger {
             Some((stored, _)) => stored.clone(),
-            None => self.context.ledgers.known().get(self.pool),
+            None => self.context.ledgers.known().get(self.read.owner()?),
         }?;
         Some(LedgerToDecideOn {
             released: stored.ledger.release(&self.releases),
@@ -355,12 +357,18 @@ impl<'a> Round<'a> {
         // A list without disruptions proves nothing about them.
         let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());
         let listed = listed.filter(|listed| listed.whole || !depends);
+        let owner = self.read.owner();
+        // A pool that does not exist has no ledger.
+        let ledger_read = match owner {
+            Some(_) => self.read.ledger.as_ref().map(|(_, span)| *span),
+            None => limit.read,
+        };
         let ledgers = context.ledgers.known();
         let none = FirstSeen::new(context.shared.reservation_lifetime);
         let facts = Facts {
             ledger: Observed {
                 value: base.map(LedgerToDecideOn::ledger),
-                read: self.read.ledger.as_ref().map(|(_, span)| *span),
+                read: ledger_read,
             },
             version: base.map_or(0, |base| base.stored.version),
             claims: Observed {
@@ -369,9 +377,9 @@ impl<'a> Round<'a> {
             },
             claims_late,
             limit,
-            first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
+            first_seen: owner.and_then(|owner| ledgers.first_seen(owner)).unwrap_or(&none),
             clock: context.shared.clock.wall_seconds(),
-            untold: context.unrecorded(self.pool),
+            untold: owner.map_or(0, |owner| context.unrecorded(owner)),
         };
         let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
         let step = decide(&facts, &requests);

@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use tower::service_fn;
 
 use super::*;
+use crate::cluster::ledgers::Owner;
 
 /// An API server with one NodePool, `general`, with a limit of one.
 #[derive(Clone, Default)]
@@ -60,7 +61,7 @@ impl Server {
         let found = match path.rsplit('/').next() {
             Some("nodeclaims") => Some(json!({"metadata": {"resourceVersion": "9"}, "items": claims})),
             Some("general") => Some(pool),
-            Some("poolgate-ledger-general") => self.ledger.lock().clone(),
+            Some("poolgate-ledger-p") => self.ledger.lock().clone(),
             _ => None,
         };
         let missing = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound"});
@@ -118,7 +119,13 @@ async fn a_denial_does_not_wait_until_the_one_before_is_stored() {
     }
     // The time that a write may take, on a clock that runs only while nothing else is to do.
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert_eq!(gate.context.unrecorded("general"), 3);
+    assert_eq!(
+        gate.context.unrecorded(Owner {
+            name: "general",
+            uid: "p"
+        }),
+        3
+    );
 }
 
 #[tokio::test(start_paused = true)]
