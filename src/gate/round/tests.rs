@@ -59,7 +59,8 @@ fn write(over: Option<u64>) -> LedgerWrite {
 #[tokio::test(start_paused = true)]
 async fn a_ledger_that_another_replica_has_written_is_known_afterwards() {
     let context = GateContext::of_client(&written_by_another());
-    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
+    let arrivals = Arrivals::default();
+    let mut round = Round::new(&context, "general", Queue::default(), &arrivals);
     let stored = round.store_if_unchanged(&write(Some(100))).await;
     assert!(stored.is_ok(), "{stored:?}");
     let known = context.ledgers.known().get(OWNER);
@@ -98,7 +99,12 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             release: Box::new(|| ()),
             place: place.try_acquire_owned().expect("a place"),
         };
-        let mut round = Round::new(&context, "general", vec![waiter], Vec::new());
+        let arrivals = Arrivals::default();
+        let queue = Queue {
+            waiters: vec![waiter],
+            ..Queue::default()
+        };
+        let mut round = Round::new(&context, "general", queue, &arrivals);
         round.read.ledger = Some((None, span));
         let limit = LimitInForce {
             nodes: 1,
@@ -106,7 +112,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             surge,
             pool_version: 5,
         };
-        match round.decide(Observed::read(Some(limit), now, now), None) {
+        match round.decide(Observed::read(Some(limit), now, now), None, &round.waiters) {
             Step::Decided(_) => true,
             Step::Read(needs) => {
                 assert_eq!(needs, CLAIMS);
@@ -154,7 +160,8 @@ fn created_again() -> Client {
 #[tokio::test(start_paused = true)]
 async fn a_read_that_shows_another_pool_begins_the_ledger_anew() {
     let context = GateContext::of_client(&created_again());
-    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
+    let arrivals = Arrivals::default();
+    let mut round = Round::new(&context, "general", Queue::default(), &arrivals);
     round.first_needs(false);
     let both = Needs {
         ledger: true,
