@@ -17,7 +17,7 @@ use super::metrics::GateMetrics;
 use super::pool_lists::PoolLists;
 use crate::cluster::Collection;
 use crate::cluster::clock::Clock;
-use crate::cluster::ledgers::Ledgers;
+use crate::cluster::ledgers::{Ledgers, Owner, StoredLedger};
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
 #[cfg(test)]
@@ -32,9 +32,9 @@ pub struct GateContext {
     pub claim_lists: Arc<ClaimLists>,
     pub pool_lists: Arc<PoolLists>,
     pub shared: Shared,
-    /// Denials by pool that are in no ledger yet.
-    unrecorded: Mutex<BTreeMap<Box<str>, u64>>,
-    /// Pools with background work in flight: a sweep, or the write of denials.
+    /// Denials that are in no ledger yet, by the name of the pool, with its UID.
+    unrecorded: Mutex<BTreeMap<Box<str>, (Box<str>, u64)>>,
+    /// The UIDs of pools with background work in flight: a sweep, or the write of denials.
     beside: Mutex<BTreeSet<Box<str>>>,
 }
 
@@ -111,45 +111,67 @@ impl GateContext {
     }
 
     /// How many denials of this pool are in no ledger yet.
-    pub fn unrecorded(&self, pool: &str) -> u64 {
-        self.unrecorded.lock().get(pool).copied().unwrap_or_default()
+    pub fn unrecorded(&self, owner: Owner<'_>) -> u64 {
+        let unrecorded = self.unrecorded.lock();
+        let known = unrecorded.get(owner.name);
+        known.map_or(0, |(uid, count)| if **uid == *owner.uid { *count } else { 0 })
     }
 
     /// Adds denials of this pool that were answered and are in no ledger yet.
-    pub fn answered(&self, pool: &str, denials: u64) {
-        *self.unrecorded.lock().entry(pool.into()).or_default() += denials;
+    pub fn answered(&self, owner: Owner<'_>, denials: u64) {
+        let mut unrecorded = self.unrecorded.lock();
+        let (uid, count) = unrecorded.entry(owner.name.into()).or_default();
+        if **uid != *owner.uid {
+            // Those of a pool that is gone belong in no ledger.
+            (*uid, *count) = (owner.uid.into(), 0);
+        }
+        *count += denials;
     }
 
     /// Removes denials that are in a ledger now.
-    pub fn recorded(&self, pool: &str, denials: u64) {
+    pub fn recorded(&self, owner: Owner<'_>, denials: u64) {
         let mut unrecorded = self.unrecorded.lock();
-        if let Some(count) = unrecorded.get_mut(pool) {
+        if let Some((uid, count)) = unrecorded.get_mut(owner.name)
+            && **uid == *owner.uid
+        {
             *count = count.saturating_sub(denials);
             if *count == 0 {
-                unrecorded.remove(pool);
+                unrecorded.remove(owner.name);
             }
         }
     }
 
     /// Begins background work for this pool; `None` if some is already in flight.
-    pub fn begin_beside(self: &Arc<Self>, pool: &str) -> Option<Beside> {
-        let begins = self.beside.lock().insert(pool.into());
+    pub fn begin_beside(self: &Arc<Self>, owner: Owner<'_>) -> Option<Beside> {
+        let begins = self.beside.lock().insert(owner.uid.into());
         begins.then(|| Beside {
             context: Arc::clone(self),
-            pool: pool.into(),
+            uid: owner.uid.into(),
         })
     }
 
-    /// The pools whose ledgers need a sweep.
-    pub fn unsettled(&self) -> Vec<Box<str>> {
-        self.ledgers.known().unsettled().map(Box::from).collect()
+    /// The ledgers that need a sweep: they hold reservations or surges, or have lost them. Also counts all ledgers.
+    pub fn unsettled(&self) -> Vec<StoredLedger> {
+        let mut known = self.ledgers.known();
+        known.count(|owner| self.is_current(owner));
+        let unsettled = known.all().filter(|stored| stored.ledger.is_unsettled());
+        unsettled
+            .filter(|stored| self.is_current(stored.owner()))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether no other pool has taken this one's name, as far as the watch shows.
+    fn is_current(&self, owner: Owner<'_>) -> bool {
+        let pool = self.shared.view.pool(owner.name);
+        pool.is_none_or(|pool| *pool.uid == *owner.uid)
     }
 
     /// Whether the oldest reservation of a pool is old enough to be removed if its claim does not exist, or its closed ledger
     /// is old enough to open.
-    pub fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
+    pub fn has_overdue_reservation(&self, owner: Owner<'_>, now: Moment) -> bool {
         let ledgers = self.ledgers.known();
-        let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
+        let first = ledgers.first_seen(owner).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }
@@ -158,12 +180,12 @@ impl GateContext {
 /// otherwise nothing more of the pool would be recorded until a restart.
 pub struct Beside {
     context: Arc<GateContext>,
-    pool: Box<str>,
+    uid: Box<str>,
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        self.context.beside.lock().remove(&self.pool);
+        self.context.beside.lock().remove(&self.uid);
     }
 }
 

@@ -214,7 +214,12 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         let _ = write!(text, " ({terminating} {} terminating)", are(*terminating));
     }
     if *outstanding > 0 {
-        let _ = write!(text, ", {outstanding} more {} being created", are(*outstanding));
+        let places = if *outstanding == 1 {
+            "1 place is held by a creation".to_owned()
+        } else {
+            format!("{outstanding} places are held by creations")
+        };
+        let _ = write!(text, ", {places} not seen yet");
     }
     if *stale {
         text += " (by the last count, because listing NodeClaims takes too long)";
@@ -322,8 +327,8 @@ mod tests {
         assert_eq!(
             full(NodeLimitMode::Hard, 0, 6, 2, 1),
             "NodePool general is at its node limit of 5 (Hard): 5 NodeClaims count towards it (2 are terminating), \
-             1 more is being created. Raise the limit, or wait until a node is gone (terminationGracePeriod bounds \
-             its drain)"
+             1 place is held by a creation not seen yet. Raise the limit, or wait until a node is gone \
+             (terminationGracePeriod bounds its drain)"
         );
         assert_eq!(
             full(NodeLimitMode::Soft, 0, 1, 2, 0),

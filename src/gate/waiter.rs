@@ -1,11 +1,18 @@
 //! A creation that waits for its decision.
 
+use std::mem::take;
+use std::time::Duration;
+
+use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use super::error::{GateError, OnError};
+
+/// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
+pub const MARGIN: Duration = Duration::from_millis(100);
 
 /// A creation that waits.
 pub struct Waiter {
@@ -24,6 +31,57 @@ pub struct Waiter {
     pub release: Release,
     /// Its place among all that wait.
     pub place: OwnedSemaphorePermit,
+}
+
+/// What waits for a pool's next round.
+#[derive(Default)]
+pub struct Queue {
+    pub waiters: Vec<Waiter>,
+    pub releases: Vec<Uid>,
+}
+
+/// What has come for a pool and is in no round yet.
+#[derive(Default)]
+pub struct Arrivals {
+    queue: Mutex<Queue>,
+    arrived: Notify,
+}
+
+impl Arrivals {
+    pub fn add(&self, add: impl FnOnce(&mut Queue)) {
+        add(&mut self.queue.lock());
+        self.arrived.notify_one();
+    }
+
+    pub fn take(&self) -> Queue {
+        take(&mut self.queue.lock())
+    }
+
+    /// Returns when something has come. It may be taken already.
+    pub async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+}
+
+/// A creation that was admitted without a decision, and needs its reservation nevertheless.
+pub struct Undecided {
+    uid: Uid,
+    name: Box<str>,
+    pub arrived: Moment,
+}
+
+impl Undecided {
+    /// The request as the ledger needs it: it is reserved whatever the decision.
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            uid: &self.uid,
+            name: &self.name,
+            arrived: self.arrived,
+            strict: false,
+            dry_run: false,
+            observed: true,
+        }
+    }
 }
 
 /// The decision on a creation that waits.
@@ -58,6 +116,15 @@ impl Waiter {
         self.reply.is_closed() || self.deadline <= Instant::now()
     }
 
+    /// Whether it must be answered now, or is gone.
+    pub fn is_due(&self) -> bool {
+        self.reply.is_closed() || self.deadline <= Instant::now() + MARGIN
+    }
+
+    fn is_admitted_undecided(&self) -> bool {
+        (self.observed || self.on_error == OnError::Allow) && !self.dry_run && !self.reply.is_closed()
+    }
+
     /// Sends the decision.
     pub fn decide(self, answer: RequestVerdict, mode: Option<NodeLimitMode>) {
         // Under Ignore the API server creates it if the answer does not arrive: then the reservation has to expire.
@@ -72,10 +139,27 @@ impl Waiter {
         let _ = self.reply.send(Ok(decided));
     }
 
-    /// Sends why it cannot be decided.
-    pub fn fail(self, error: GateError) {
-        // Perhaps the request is gone.
-        let _ = self.reply.send(Err(error));
+    /// Sends why it cannot be decided. Returns what must be reserved because it is admitted all the same.
+    pub fn fail(self, error: GateError) -> Option<Undecided> {
+        self.end(Some(error))
+    }
+
+    /// Its time is over. Returns what must be reserved because it is admitted all the same.
+    pub fn lapse(self) -> Option<Undecided> {
+        self.end(None)
+    }
+
+    fn end(self, error: Option<GateError>) -> Option<Undecided> {
+        let is_admitted = self.is_admitted_undecided();
+        if let Some(error) = error {
+            // Perhaps the request is gone.
+            let _ = self.reply.send(Err(error));
+        }
+        is_admitted.then_some(Undecided {
+            uid: self.uid,
+            name: self.name,
+            arrived: self.arrived,
+        })
     }
 }
 
@@ -98,7 +182,6 @@ impl Drop for DecidedRequest {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::Duration;
 
     use tokio::sync::Semaphore;
 

@@ -139,6 +139,10 @@ impl Candidate {
             let lease = self.written(lease);
             self.leases.replace(self.name, &lease, by()).await?
         } else {
+            // Somebody has deleted it. Its holder may still write, and creates it again.
+            if !self.is_free() {
+                return Ok(false);
+            }
             let lease = self.written(Lease::default());
             self.leases.create(&lease, by()).await?
         };

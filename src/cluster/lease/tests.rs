@@ -22,12 +22,21 @@ fn silent_once(number: u32) -> Client {
 
 /// The same with this Lease at first.
 fn storing(lease: Option<Value>, number: u32) -> Client {
+    losing(lease, number, u32::MAX)
+}
+
+/// The same. Somebody deletes the Lease before the request of the last number.
+fn losing(lease: Option<Value>, number: u32, lost: u32) -> Client {
     let (stored, requests) = (Arc::new(Mutex::new(lease)), Arc::new(AtomicU32::new(0)));
     let server = service_fn(move |request: Request<Body>| {
         let (stored, requests) = (Arc::clone(&stored), Arc::clone(&requests));
         async move {
-            if requests.fetch_add(1, Ordering::Relaxed) == number {
+            let request_number = requests.fetch_add(1, Ordering::Relaxed);
+            if request_number == number {
                 pending::<()>().await;
+            }
+            if request_number == lost {
+                stored.lock().expect("a Lease").take();
             }
             let writes = request.method() != Method::GET;
             let body = request.into_body().collect_bytes().await.expect("a body");
@@ -165,4 +174,41 @@ async fn the_lease_of_a_leader_whose_work_has_stopped_becomes_silent() {
     stopped.cancel();
     sleep(Duration::from_mins(17)).await;
     assert!(silent().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_lease_is_taken_by_its_holder_or_when_its_holder_may_no_longer_write() {
+    let held = json!({
+        "metadata": {"name": "poolgate-reconciler"},
+        "spec": {"holderIdentity": "a", "leaseDurationSeconds": DURATION.as_secs()},
+    });
+    // The holder reads and renews it before it is lost; the other one only reads it.
+    for (identity, lost, earliest) in [("a", 2, Duration::ZERO), ("b", 1, DURATION)] {
+        let (candidate, mut leadership) = Candidate::new(
+            losing(Some(held.clone()), u32::MAX, lost),
+            "poolgate-ledgers",
+            "poolgate-reconciler",
+            identity.into(),
+            DURATION,
+            Clock::start(),
+            StatusLine::default(),
+        );
+        let begun = Instant::now();
+        let end = CancellationToken::new();
+        let leads = async {
+            while !leadership.holds() {
+                leadership.changed().await;
+            }
+            let took = begun.elapsed();
+            assert!(
+                took >= earliest && took < earliest + DURATION / 2,
+                "{identity}: {took:?}"
+            );
+            let first = leadership.term();
+            sleep(2 * DURATION).await;
+            assert_eq!(leadership.term(), first, "{identity}");
+            end.cancel();
+        };
+        tokio::join!(candidate.run(end.clone()), leads);
+    }
 }

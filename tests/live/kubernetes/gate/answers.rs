@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::super::shared::published;
-use super::gated::{Gated, ledger_path};
+use super::gated::Gated;
 use super::objects::pool;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::wait::wait_for;
@@ -266,7 +266,7 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
         assert!(denied.contains(&sentence), "{denied}");
         wait_for("a closed ledger to be stored", || {
             // The denial is answered first.
-            gated.client.get(&ledger_path(pool))?;
+            gated.client.get(&gated.ledger_path(pool))?;
             (gated.ledger(pool)["closed"] == true).then_some(())
         });
     }
@@ -332,14 +332,12 @@ fn a_ledger_of_a_later_release_is_reported_and_not_written_over() {
     let denied = gated
         .try_create(&claim("later-b", "later"))
         .expect_err("a denial");
-    assert!(
-        denied.contains(
-            "poolgate cannot tell whether NodePool later is at its node limit: ConfigMap \
-             poolgate-ledgers/poolgate-ledger-later: \
-             data[\"ledger.json\"]: the ledger has version 2"
-        ),
-        "{denied}"
+    let name = gated.client.ledger_name("later");
+    let expected = format!(
+        "poolgate cannot tell whether NodePool later is at its node limit: ConfigMap poolgate-ledgers/{name}: \
+         data[\"ledger.json\"]: the ledger has version 2"
     );
+    assert!(denied.contains(&expected), "{denied}");
     let kept = gated.stored("later");
     assert_eq!(kept["data"]["ledger.json"], "{\"version\": 2}");
 }
