@@ -251,7 +251,7 @@ mod tests {
     async fn many_reads_of_a_slow_api_server_make_one_client_and_one_more_read() {
         let (made, read) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
         let (makes, reads) = (Arc::clone(&made), Arc::clone(&read));
-        let make = move || {
+        let factory = move || {
             makes.fetch_add(1, Ordering::Relaxed);
             let reads = Arc::clone(&reads);
             let slow = service_fn(move |_: Request<Body>| {
@@ -264,7 +264,7 @@ mod tests {
             });
             ready(Ok(Client::new(slow, "default")))
         };
-        let nodes = Collection::<Value>::new(reconnecting("default", make), "/api/v1/nodes");
+        let nodes = Collection::<Value>::new(reconnecting("default", factory), "/api/v1/nodes");
         let lists = futures_util::future::join_all((0..50).map(|_| list(&nodes))).await;
         assert!(lists.iter().all(|listed| *listed == by("1", 6)), "{lists:?}");
         assert_eq!(

@@ -33,9 +33,16 @@ pub struct GateContext {
     pub pool_lists: Arc<PoolLists>,
     pub shared: Shared,
     /// Denials that are in no ledger yet, by the name of the pool, with its UID.
-    unrecorded: Mutex<BTreeMap<Box<str>, (Box<str>, u64)>>,
+    unrecorded: Mutex<BTreeMap<Box<str>, Denials>>,
     /// The UIDs of pools with background work in flight: a sweep, or the write of denials.
     beside: Mutex<BTreeSet<Box<str>>>,
+}
+
+/// Denials of the pool with this UID.
+#[derive(Default)]
+struct Denials {
+    uid: Box<str>,
+    count: u64,
 }
 
 /// The node limit that a NodePool declares.
@@ -114,28 +121,32 @@ impl GateContext {
     pub fn unrecorded(&self, owner: Owner<'_>) -> u64 {
         let unrecorded = self.unrecorded.lock();
         let known = unrecorded.get(owner.name);
-        known.map_or(0, |(uid, count)| if **uid == *owner.uid { *count } else { 0 })
+        let known = known.filter(|known| *known.uid == *owner.uid);
+        known.map_or(0, |known| known.count)
     }
 
     /// Adds denials of this pool that were answered and are in no ledger yet.
     pub fn answered(&self, owner: Owner<'_>, denials: u64) {
         let mut unrecorded = self.unrecorded.lock();
-        let (uid, count) = unrecorded.entry(owner.name.into()).or_default();
-        if **uid != *owner.uid {
+        let known = unrecorded.entry(owner.name.into()).or_default();
+        if *known.uid != *owner.uid {
             // Those of a pool that is gone belong in no ledger.
-            (*uid, *count) = (owner.uid.into(), 0);
+            *known = Denials {
+                uid: owner.uid.into(),
+                count: 0,
+            };
         }
-        *count += denials;
+        known.count += denials;
     }
 
     /// Removes denials that are in a ledger now.
     pub fn recorded(&self, owner: Owner<'_>, denials: u64) {
         let mut unrecorded = self.unrecorded.lock();
-        if let Some((uid, count)) = unrecorded.get_mut(owner.name)
-            && **uid == *owner.uid
+        if let Some(known) = unrecorded.get_mut(owner.name)
+            && *known.uid == *owner.uid
         {
-            *count = count.saturating_sub(denials);
-            if *count == 0 {
+            known.count = known.count.saturating_sub(denials);
+            if known.count == 0 {
                 unrecorded.remove(owner.name);
             }
         }

@@ -110,7 +110,7 @@ impl Reconciler {
             controller.run(self.end.clone(), move || readiness.ready()).await;
             elected.cancel();
             // It gives the Lease back.
-            pending().await
+            pending::<()>().await;
         };
         let election_is_over = async {
             match election {

@@ -127,7 +127,7 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         .await?;
     process.tasks.spawn(RECONCILER, async move {
         let namespace = work.args.ledgers.ledger_namespace.clone();
-        work.run(lasting_client(cluster), &namespace).await;
+        Box::pin(work.run(lasting_client(cluster), &namespace)).await;
     });
     process
         .tasks

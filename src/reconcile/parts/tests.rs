@@ -80,7 +80,7 @@ async fn work_that_takes_its_thread_for_seconds_delays_no_renewal() {
         heartbeat: Heartbeat::default(),
         end: end.clone(),
     };
-    let running = spawn(async move { part.run(client, "poolgate-ledgers").await });
+    let running = spawn(async move { Box::pin(part.run(client, "poolgate-ledgers")).await });
     while during.load(Ordering::Relaxed) == u32::MAX {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -280,7 +280,9 @@ mod tests {
             .into_iter()
             .flat_map(|last| take(&places, last, 2))
             .collect();
-        working.iter().for_each(|place| place.seat.begin());
+        for place in &working {
+            place.seat.begin();
+        }
         assert!(take(&places, 2, 1).is_empty(), "all are at work");
         working[2].seat.end();
         assert_eq!(take(&places, 2, 1).len(), 1);

@@ -29,7 +29,7 @@ struct Api {
 }
 
 impl Api {
-    fn serve(&self, listener: TcpListener) {
+    fn serve(&self, listener: &TcpListener) {
         for stream in listener.incoming().map_while(Result::ok) {
             let api = self.clone();
             thread::spawn(move || api.answer_all(&stream));
@@ -150,7 +150,7 @@ fn two_pools_of_12_000_claims_that_are_listed_at_once_fit_into_the_pod() {
     let server = format!("http://{}", listener.local_addr().expect("an address"));
     let (api, file) = (Api::default(), tempfile::NamedTempFile::new().expect("a file"));
     let serving = api.clone();
-    thread::spawn(move || serving.serve(listener));
+    thread::spawn(move || serving.serve(&listener));
     let text = json!({
         "apiVersion": "v1", "kind": "Config", "current-context": "large",
         "clusters": [{"name": "large", "cluster": {"server": server}}],

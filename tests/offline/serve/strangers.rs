@@ -18,7 +18,7 @@ use crate::support::wait::wait_for;
 const STRANGERS: u64 = 64 * 1024;
 
 /// How many there are of each kind.
-const CROWD: usize = 40;
+const CROWD: u32 = 40;
 
 /// The largest body, in bytes.
 const LARGEST: usize = 7 << 20;
@@ -61,7 +61,7 @@ fn long_label() -> Vec<u8> {
 }
 
 /// A review of the creation of a NodeClaim, with long texts where `field` is.
-fn creation(number: usize, field: &str) -> Vec<u8> {
+fn creation(number: u32, field: &str) -> Vec<u8> {
     let text = |name: &'static str| if name == field { "\u{1a}" } else { name };
     filled(&format!(
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"{}",
@@ -130,7 +130,7 @@ fn clients_that_do_not_read_their_answers_take_a_bounded_amount_of_memory_and_de
         })
         .collect();
     let answered = r#"poolgate_webhook_requests_total{webhook="validate",code="200"}"#;
-    server.wait_for_metric(answered, 1.0 + CROWD as f64);
+    server.wait_for_metric(answered, 1.0 + f64::from(CROWD));
     let times = honest(&server);
     let peak = memory_kib(&server, "VmHWM").saturating_sub(idle);
     println!(
@@ -206,7 +206,7 @@ fn creations_that_wait_take_a_bounded_amount_of_memory() {
     // As long as nothing is answered, all of them wait.
     let all = wait_for("all of them to wait", || {
         let waits = server.metric(r#"poolgate_webhook_requests_in_flight{webhook="gate"}"#);
-        (waits >= Some(CROWD as f64) || began.elapsed() > Duration::from_secs(24)).then_some(waits)
+        (waits >= Some(f64::from(CROWD)) || began.elapsed() > Duration::from_secs(24)).then_some(waits)
     });
     let peak = memory_kib(&server, "VmHWM").saturating_sub(idle);
     println!("{all:?} wait: {peak} KiB above {idle}");

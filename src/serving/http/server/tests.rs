@@ -161,7 +161,7 @@ async fn a_client_has_half_a_minute_to_read_an_answer_however_little_it_reads() 
         if let Some(pause) = pause {
             tokio::spawn(async move {
                 while client.read_u8().await.is_ok() {
-                    sleep(pause).await
+                    sleep(pause).await;
                 }
             });
             let took = ended.await.expect("no panic");
