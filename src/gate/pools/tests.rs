@@ -312,7 +312,7 @@ async fn strangers(gate: &Arc<Gate>, on_error: OnError) {
     for number in 0.. {
         let limit = Duration::from_micros(if number % 2 == 0 { 800 } else { 24_000_000 });
         let (gate, review) = (Arc::clone(gate), review(&format!("stranger-{number}")));
-        tokio::spawn(async move { gate.ask(&review, on_error, limit).await });
+        spawn(async move { drop(gate.ask(&review, on_error, limit).await) });
         sleep(Duration::from_millis(10)).await;
     }
 }
