@@ -12,6 +12,7 @@ mod expect;
 mod faults;
 #[path = "../support/history.rs"]
 mod history;
+mod judged;
 mod karpenter;
 mod process;
 mod server;

@@ -31,7 +31,7 @@ use crate::cluster::{ClusterMetrics, WatchMetrics, reconnecting};
 use crate::gate::{self, ClaimWebhook, GateContext, GateMetrics, PATHS, Shared};
 use crate::reconcile::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
 use crate::runtime::lifecycle::simulated::{OfProcess, PROCESS};
-use crate::runtime::lifecycle::{Readiness, StatusBoard, spawn};
+use crate::runtime::lifecycle::{Heartbeat, Readiness, StatusBoard, spawn};
 use crate::runtime::telemetry::Registry;
 use crate::serving::admission::About;
 use crate::serving::cluster_watch::ClusterWatch;
@@ -225,6 +225,7 @@ pub(super) fn reconciler(cluster: &Arc<Cluster>, name: &str) -> Process {
         metrics: ReconcileMetrics::register(&mut registry),
         watches: WatchMetrics::default(),
         readiness: Arc::new(Readiness::default()),
+        heartbeat: Heartbeat::default(),
         end: CancellationToken::new(),
     };
     Process::start(async move { Box::pin(part.run(client(), NAMESPACE)).await })

@@ -327,6 +327,13 @@ impl Call<'_> {
                 Some((key, value)) => object["metadata"]["labels"][key] == value,
                 None => !object["metadata"]["labels"][term].is_null(),
             };
+            let is_labelled = match labels.split_once(" in (") {
+                Some((key, values)) => {
+                    let mut values = values.trim_end_matches(')').split(',');
+                    values.any(|value| object["metadata"]["labels"][key] == value)
+                }
+                None => labels.split(',').filter(|term| !term.is_empty()).all(label),
+            };
             let field = |term: &str| {
                 let (is_other, key, value) = match term.split_once("!=") {
                     Some((key, value)) => (true, key, value),
@@ -337,8 +344,7 @@ impl Call<'_> {
                 let stored = key.split('.').fold(object, |object, key| &object[key]);
                 (stored.as_str().unwrap_or_default() == value) != is_other
             };
-            labels.split(',').filter(|term| !term.is_empty()).all(label)
-                && fields.split(',').filter(|term| !term.is_empty()).all(field)
+            is_labelled && fields.split(',').filter(|term| !term.is_empty()).all(field)
         }
     }
 

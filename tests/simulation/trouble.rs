@@ -39,7 +39,7 @@ pub(super) fn begin(world: &Rc<World>, scene: Scene) {
     let world = Rc::clone(world);
     spawn_local(async move {
         loop {
-            collect_garbage(&world, scene);
+            collect_garbage(&world, scene).await;
             sleep(Duration::from_secs(3)).await;
         }
     });
@@ -90,13 +90,16 @@ async fn pause(world: Rc<World>) {
     process.pause(false);
 }
 
-fn ledger(pool: &str) -> String {
-    format!("poolgate-ledger-{pool}")
+/// The name of the ledger of the pool that has this name now.
+fn ledger(world: &World, pool: &str) -> String {
+    let stored = world.cluster.lock().store.get(POOLS, pool);
+    let uid = stored.map(|pool| metadata(&pool, "uid").to_owned());
+    format!("poolgate-ledger-{}", uid.unwrap_or_default())
 }
 
 async fn delete_ledger(world: Rc<World>) {
     sleep(world.pause_of(5_000, 70_000)).await;
-    let name = ledger(&world.a_pool());
+    let name = ledger(&world, &world.a_pool());
     world.cluster.change(|store| store.remove(LEDGERS, &name));
     sleep(world.pause_of(100, 8_000)).await;
     world.cluster.change(|store| store.remove(LEDGERS, &name));
@@ -105,7 +108,7 @@ async fn delete_ledger(world: Rc<World>) {
 /// Deletes a ledger, and again when it has opened and holds a reservation.
 async fn delete_opened(world: Rc<World>) {
     sleep(world.pause_of(1_000, 20_000)).await;
-    let name = ledger(&world.a_pool());
+    let name = ledger(&world, &world.a_pool());
     world.cluster.change(|store| store.remove(LEDGERS, &name));
     let mut was_closed = false;
     let mut announcements = world.cluster.lock().store.announcements();
@@ -129,7 +132,7 @@ async fn delete_opened(world: Rc<World>) {
 
 async fn spoil_ledger(world: Rc<World>) {
     sleep(world.pause_of(5_000, 60_000)).await;
-    let name = ledger(&world.a_pool());
+    let name = ledger(&world, &world.a_pool());
     let text = if world.pause_of(0, 1) == Duration::ZERO {
         "{"
     } else {
@@ -205,8 +208,9 @@ async fn compact(world: Rc<World>) {
     inner.store.compacted = inner.store.version;
 }
 
-/// Deletes the ledgers and the claims of a NodePool that is gone.
-fn collect_garbage(world: &Rc<World>, scene: Scene) {
+/// Deletes the ledgers and the claims of a NodePool that is gone. It reads first, and deletes what still has its UID a
+/// moment later, as the garbage collector of Kubernetes 1.30 does.
+async fn collect_garbage(world: &Rc<World>, scene: Scene) {
     let (ledgers, claims) = {
         let inner = world.cluster.lock();
         let uid_of = |pool: &str| {
@@ -220,7 +224,12 @@ fn collect_garbage(world: &Rc<World>, scene: Scene) {
             })
         });
         let ledgers: Vec<_> = ledgers
-            .map(|ledger| metadata(ledger, "name").to_owned())
+            .map(|ledger| {
+                (
+                    metadata(ledger, "name").to_owned(),
+                    metadata(ledger, "uid").to_owned(),
+                )
+            })
             .collect();
         let claims = inner.store.list(CLAIMS).filter(|claim| {
             let pool = claim["metadata"]["labels"]["karpenter.sh/nodepool"]
@@ -232,8 +241,14 @@ fn collect_garbage(world: &Rc<World>, scene: Scene) {
         let claims: Vec<_> = claims.map(|claim| metadata(claim, "name").to_owned()).collect();
         (ledgers, claims)
     };
-    for name in ledgers {
-        world.cluster.change(|store| store.remove(LEDGERS, &name));
+    if !ledgers.is_empty() {
+        sleep(world.between(0, 3_000)).await;
+    }
+    for (name, uid) in ledgers {
+        let stored = world.cluster.lock().store.get(LEDGERS, &name);
+        if stored.is_some_and(|stored| metadata(&stored, "uid") == uid) {
+            world.cluster.change(|store| store.remove(LEDGERS, &name));
+        }
     }
     for name in claims {
         if scene == Scene::Reconcilers {

@@ -61,8 +61,20 @@ struct Open {
     pool: String,
     /// What held a place since it arrived.
     held: BTreeSet<String>,
-    /// The least that was allowed since, while there was a limit.
+    /// The limits that were in force since. A gate may decide by one of them although the pool is gone: it has read it.
+    limits: Vec<Limit>,
+    /// The least that was allowed since by one of them.
     least: Option<usize>,
+}
+
+impl Open {
+    /// Its pool has changed.
+    fn see(&mut self, pool: &Pool) {
+        self.limits
+            .extend(pool.limit.filter(|limit| !self.limits.contains(limit)));
+        let allowed = self.limits.iter().map(|limit| pool.allowed_by(*limit)).min();
+        self.least = self.least.into_iter().chain(allowed).min();
+    }
 }
 
 /// Checks a history.
@@ -109,7 +121,7 @@ impl Checker {
             }
             Event::Stored { kind, before, now } => match kind {
                 Kind::Pool => {
-                    self.pool(before.as_ref(), now.as_ref());
+                    self.pool(at, before.as_ref(), now.as_ref());
                     Ok(())
                 }
                 Kind::Claim => self.claim(at, before.as_ref(), now.as_ref()),
@@ -157,11 +169,13 @@ impl Checker {
                 .iter()
                 .flat_map(|ledger| ledger.reservations.iter().cloned()),
         );
-        let open = Open {
+        let mut open = Open {
             pool: name.into(),
             held,
-            least: pool.allowed(),
+            limits: Vec::new(),
+            least: None,
         };
+        open.see(pool);
         self.open.insert(call, open);
         self.orders += 1;
         let review = Review {
@@ -209,7 +223,7 @@ impl Checker {
         Ok(())
     }
 
-    fn pool(&mut self, before: Option<&Value>, now: Option<&Value>) {
+    fn pool(&mut self, at: Duration, before: Option<&Value>, now: Option<&Value>) {
         let Some(object) = now.or(before) else { return };
         let name = text(&object["metadata"]["name"]);
         let pool = self.pools.entry(name.clone()).or_default();
@@ -220,13 +234,17 @@ impl Checker {
         if pool.limit == limit && pool.uid == uid {
             return;
         }
+        if pool.uid != uid {
+            // Its ledger is not that of the next pool of its name.
+            pool.delist(at);
+            pool.is_lost = false;
+        }
         (pool.uid, pool.limit) = (uid, limit);
-        let allowed = pool.allowed();
         for review in self.reviews.values_mut().filter(|review| review.pool == name) {
             review.is_newer = false;
         }
         for open in self.open.values_mut().filter(|open| open.pool == name) {
-            open.least = least(open.least, allowed);
+            open.see(pool);
         }
     }
 
@@ -260,10 +278,9 @@ impl Checker {
         }
         (claim.is_deleted, claim.is_disrupted) = (is_deleted, is_disrupted);
         claim.is_replaced = is_disrupted && !is_deleted && is_true("Initialized");
-        let allowed = pool.allowed();
         for open in self.open.values_mut().filter(|open| open.pool == name) {
             open.held.insert(uid.clone());
-            open.least = least(open.least, allowed);
+            open.see(pool);
         }
         if is_new { self.created(&name, &uid) } else { Ok(()) }
     }
@@ -315,14 +332,13 @@ impl Checker {
         let Some(object) = object else { return };
         let name = text(&object["data"]["nodepool"]);
         let pool = self.pools.entry(name.clone()).or_default();
-        let before = pool.ledger.take();
-        for (uid, ledger) in before
-            .iter()
-            .flat_map(|ledger| ledger.listed.iter().map(move |uid| (uid, ledger)))
-        {
-            pool.delisted.insert(uid.clone(), (at, ledger.clone()));
+        if text(&object["metadata"]["ownerReferences"][0]["uid"]) != pool.uid {
+            self.ledger_of_another(&name, object);
+            return;
         }
+        let before = pool.delist(at);
         if !is_stored {
+            pool.is_lost = true;
             self.happens("ledger deleted");
             return;
         }
@@ -347,7 +363,8 @@ impl Checker {
             (before.is_closed, !before.surged.is_empty())
         });
         let (is_closed, is_surged) = (now.is_closed, !now.surged.is_empty());
-        let is_of_nothing = before.is_none() && !is_closed;
+        let is_of_nothing = pool.is_lost && !is_closed;
+        pool.is_lost = false;
         pool.ledger = Some(now);
         if is_of_nothing {
             let exists: BTreeSet<String> = pool.claims.keys().cloned().collect();
@@ -375,6 +392,15 @@ impl Checker {
         }
         if is_surged && !was_surged {
             self.happens("surge");
+        }
+    }
+
+    /// The ledger of a pool that had this name before has changed. Who still decides by that pool counts by it.
+    fn ledger_of_another(&mut self, name: &str, object: &Value) {
+        let text = object["data"]["ledger.json"].as_str().unwrap_or_default();
+        let ledger = Ledger::of(&serde_json::from_str(text).unwrap_or_default());
+        for open in self.open.values_mut().filter(|open| open.pool == name) {
+            open.held.extend(ledger.reservations.iter().cloned());
         }
     }
 
@@ -455,9 +481,4 @@ impl Checker {
     pub(crate) fn leader(&self) -> &str {
         &self.lease_holder
     }
-}
-
-/// The lower of two limits, if there is one.
-fn least(one: Option<usize>, other: Option<usize>) -> Option<usize> {
-    one.into_iter().chain(other).min()
 }

@@ -35,6 +35,8 @@ pub(super) struct Pool {
     pub(super) uid: String,
     pub(super) limit: Option<Limit>,
     pub(super) ledger: Option<Ledger>,
+    /// Whether somebody has deleted its ledger, and none is stored since.
+    pub(super) is_lost: bool,
     /// Until when each claim was listed for deletion, and by which ledger.
     pub(super) delisted: BTreeMap<String, (Duration, Ledger)>,
     /// The claims that exist.
@@ -110,6 +112,15 @@ impl Ledger {
 }
 
 impl Pool {
+    /// Its ledger is another one from now on, or none. What the one before listed was listed until now. Returns that.
+    pub(super) fn delist(&mut self, at: Duration) -> Option<Ledger> {
+        let before = self.ledger.take()?;
+        for uid in &before.listed {
+            self.delisted.insert(uid.clone(), (at, before.clone()));
+        }
+        Some(before)
+    }
+
     pub(super) fn reserved(&self) -> usize {
         let ledger = self.ledger.iter();
         let reservations = ledger.flat_map(|ledger| &ledger.reservations);
@@ -118,8 +129,13 @@ impl Pool {
 
     /// How many claims the pool may have now.
     pub(super) fn allowed(&self) -> Option<usize> {
+        self.limit.map(|limit| self.allowed_by(limit))
+    }
+
+    /// The same by a limit that it had.
+    pub(super) fn allowed_by(&self, limit: Limit) -> usize {
         let replaced = self.claims.values().filter(|claim| claim.is_replaced).count();
-        self.limit.map(|limit| limit.nodes + limit.surge.min(replaced))
+        limit.nodes + limit.surge.min(replaced)
     }
 
     /// How many claims stay when those above the limit go. A surge spares those that it has admitted, as the ledger has them, for
