@@ -83,3 +83,29 @@ impl ClaimLister {
         Ok(Some(claims))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use kube::Config;
+
+    use super::*;
+    use crate::runtime::telemetry::Registry;
+
+    #[tokio::test]
+    async fn a_name_that_is_no_label_value_is_part_of_no_query() {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        server.set_nonblocking(true).expect("it does not block");
+        let uri = format!("http://{}", server.local_addr().expect("an address"));
+        let config = Config::new(uri.parse().expect("a URI"));
+        let doubts = Registry::default().counters("doubts", "", "doubt");
+        let lister = ClaimLister::new(Client::try_from(config).expect("a client"), doubts);
+        for forged in ["", "a,b", "a notin (b)", &"a".repeat(64)] {
+            assert!(lister.list(forged).await.is_none(), "{forged}");
+        }
+        server.accept().expect_err("nobody asks");
+        assert!(lister.list("general").await.is_none(), "no answer comes");
+        server.accept().expect("it is asked");
+    }
+}

@@ -264,7 +264,9 @@ mod tests {
             let usual = work(&intake, request("10ms", LIGHT_BYTES), size).await;
             assert_eq!(usual.expect("it is answered here"), LIGHT_BYTES);
             let large = work(&intake, request("10ms", LIGHT_BYTES + 1), size).await;
-            assert!(matches!(large, Err(Rejection::Busy)), "{large:?}");
+            let busy = large.expect_err("it waits").into_response();
+            assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(busy.headers()[header::RETRY_AFTER], "1");
             sender.send(()).expect("the first one is at work");
         };
         let (occupied, ()) = tokio::join!(occupied, others);

@@ -64,6 +64,17 @@ fn long_label() -> Vec<u8> {
     filled(&String::from_utf8(review_of("long", &object.replace('X', "\u{1a}"))).expect("text"))
 }
 
+/// A review with so many long mistakes that an answer has no room for all of them.
+fn long_labels() -> Vec<u8> {
+    let label = |at: u32| format!(r#""{at}{}":"v""#, "\\n".repeat(17 << 10));
+    let labels = (0..200).map(label).collect::<Vec<_>>().join(",");
+    let object = format!(
+        r#"{{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{{"name":"general"}},
+        "spec":{{"template":{{"metadata":{{"labels":{{{labels}}}}}}}}}}}"#
+    );
+    review_of("labels", &object)
+}
+
 /// A review of the creation of a NodeClaim, with long texts where `field` is.
 fn creation(number: u32, field: &str) -> Vec<u8> {
     let text = |name: &'static str| if name == field { "\u{1a}" } else { name };
@@ -156,6 +167,7 @@ fn an_answer_is_bounded_whatever_is_wrong() {
         ("a long name", unreadable()),
         ("100,000 mistakes", mistaken()),
         ("a long label", long_label()),
+        ("200 long labels", long_labels()),
     ] {
         assert!(
             body.len() <= LARGEST && body.len() > LARGEST / 10 * 9,
