@@ -29,6 +29,10 @@ pub(crate) enum Event {
     },
     /// poolgate deletes a NodeClaim.
     Deleted { claim: String },
+    /// The garbage collector deletes the ledger that has this UID.
+    Collected { ledger: String },
+    /// A reconciler has read the Lease as it is now.
+    LeaseRead { by: String },
 }
 
 /// The kinds of objects that matter.
@@ -88,6 +92,12 @@ pub(crate) struct Checker {
     users: BTreeSet<String>,
     /// Who had the Lease last.
     lease_holder: String,
+    /// Who has the Lease as it is stored, and until when it is not free.
+    lease: (String, Duration),
+    /// The same as each reconciler has last read it.
+    leases_read: BTreeMap<String, (String, Duration)>,
+    /// The ledgers that the garbage collector deletes.
+    collected: BTreeSet<String>,
     /// When each reservation was first stored.
     reserved_at: BTreeMap<String, Duration>,
     /// How often it happened.
@@ -126,16 +136,18 @@ impl Checker {
                 }
                 Kind::Claim => self.claim(at, before.as_ref(), now.as_ref()),
                 Kind::Node => self.node(before.as_ref(), now.as_ref()),
-                Kind::Ledger => {
-                    self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some());
-                    Ok(())
-                }
-                Kind::Lease => {
-                    self.lease(now.as_ref());
-                    Ok(())
-                }
+                Kind::Ledger => self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some()),
+                Kind::Lease => self.lease(at, now.as_ref()),
             },
             Event::Deleted { claim } => self.deleted(at, claim),
+            Event::Collected { ledger } => {
+                self.collected.insert(ledger.clone());
+                Ok(())
+            }
+            Event::LeaseRead { by } => {
+                self.leases_read.insert(by.clone(), self.lease.clone());
+                Ok(())
+            }
         };
         for pool in self.pools.values_mut() {
             let staying = pool.claims.values().filter(|claim| !claim.is_deleted).count();
@@ -328,27 +340,30 @@ impl Checker {
         Ok(())
     }
 
-    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) {
-        let Some(object) = object else { return };
+    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) -> Result<(), String> {
+        let Some(object) = object else {
+            return Ok(());
+        };
         let name = text(&object["data"]["nodepool"]);
         let pool = self.pools.entry(name.clone()).or_default();
         if text(&object["metadata"]["ownerReferences"][0]["uid"]) != pool.uid {
             self.ledger_of_another(&name, object);
-            return;
+            return Ok(());
         }
         let before = pool.delist(at);
         if !is_stored {
-            pool.is_lost = true;
+            pool.is_lost = !self.collected.remove(&text(&object["metadata"]["uid"]));
             self.happens("ledger deleted");
-            return;
+            return Ok(());
         }
-        let Ok(read) =
-            serde_json::from_str::<Value>(object["data"]["ledger.json"].as_str().unwrap_or_default())
-        else {
+        let read = object["data"]["ledger.json"].as_str().unwrap_or_default();
+        let read = serde_json::from_str::<Value>(read).unwrap_or_default();
+        if read["seen"].is_null() {
             self.happens("ledger spoilt");
-            return;
-        };
+            return Ok(());
+        }
         let now = Ledger::of(&read);
+        let forgotten = before.as_ref().and_then(|before| before.forgotten_by(&now));
         let reserved: BTreeSet<String> = before
             .iter()
             .flat_map(|before| before.reservations.clone())
@@ -392,6 +407,12 @@ impl Checker {
         }
         if is_surged && !was_surged {
             self.happens("surge");
+        }
+        match forgotten {
+            Some(part) => Err(format!(
+                "{name}: what a later release wrote into {part} of the ledger is gone"
+            )),
+            None => Ok(()),
         }
     }
 
@@ -453,13 +474,22 @@ impl Checker {
         Ok(())
     }
 
-    fn lease(&mut self, now: Option<&Value>) {
-        let holder = now
-            .map(|now| text(&now["spec"]["holderIdentity"]))
-            .unwrap_or_default();
+    /// The Lease has changed, or somebody has deleted it: then its holder may still write.
+    fn lease(&mut self, at: Duration, now: Option<&Value>) -> Result<(), String> {
+        let Some(now) = now else { return Ok(()) };
+        let holder = text(&now["spec"]["holderIdentity"]);
+        let seconds = now["spec"]["leaseDurationSeconds"].as_u64().unwrap_or_default();
+        self.lease = (holder.clone(), at + Duration::from_secs(seconds));
         if !holder.is_empty() && holder != self.lease_holder {
             self.happens("leader");
-            self.lease_holder = holder;
+            self.lease_holder.clone_from(&holder);
+        }
+        let read = self.leases_read.get(&holder);
+        match read.filter(|(other, until)| !other.is_empty() && *other != holder && at < *until) {
+            Some((other, _)) => Err(format!(
+                "{holder} takes the Lease of {other}, which it knows to be held"
+            )),
+            None => Ok(()),
         }
     }
 

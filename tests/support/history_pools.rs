@@ -54,7 +54,19 @@ pub(super) struct Ledger {
     /// The claims that poolgate may delete.
     pub(super) listed: BTreeSet<String>,
     pub(super) replaced: BTreeSet<String>,
+    /// The parts of it that may have fields of a later release, what they are about, and whether they have such fields.
+    parts: BTreeMap<(&'static str, String), bool>,
 }
+
+/// The parts of a ledger, and what says whom or what each is about. The whole is about the pool.
+const PARTS: [(&str, &[&str]); 6] = [
+    ("", &[]),
+    ("denied", &["claim"]),
+    ("limit", &["mode", "nodes", "surge"]),
+    ("replacement", &["uid"]),
+    ("stopped", &["at", "template"]),
+    ("termination", &["victims"]),
+];
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Claim {
@@ -101,13 +113,27 @@ impl Ledger {
         let replaced: BTreeSet<_> = replaced.into_iter().collect();
         let mut listed = strings(&read["termination"]["victims"]);
         listed.extend(replaced.iter().cloned());
+        let parts = PARTS.into_iter().filter_map(|(name, about)| {
+            let part = if name.is_empty() { read } else { &read[name] };
+            let about: String = about.iter().map(|field| part[field].to_string()).collect();
+            part.is_object()
+                .then(|| ((name, about), !part["later"].is_null()))
+        });
         Self {
             is_closed: read["closed"] == true,
             reservations: reservations.map(|(uid, _)| uid.clone()).collect(),
             surged: strings(&read["surged"]),
             listed,
             replaced,
+            parts: parts.collect(),
         }
+    }
+
+    /// The part in which the next ledger lacks what a later release has written there, although it is about the same.
+    pub(super) fn forgotten_by(&self, next: &Self) -> Option<&'static str> {
+        let mut parts = self.parts.iter().filter(|(_, is_later)| **is_later);
+        let forgotten = parts.find(|(part, _)| next.parts.get(*part) == Some(&false));
+        forgotten.map(|((name, _), _)| if name.is_empty() { "the top" } else { *name })
     }
 }
 
