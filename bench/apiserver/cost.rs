@@ -16,9 +16,12 @@ pub(crate) struct Cost {
     pub(crate) poolgate: f64,
 }
 
-/// How many requests the API server has answered, by verb and resource.
+/// How many requests the API server has answered, and bytes, by verb and resource.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Requests(BTreeMap<(String, String), f64>);
+pub(crate) struct Requests {
+    counts: BTreeMap<(String, String), f64>,
+    bytes: BTreeMap<(String, String), f64>,
+}
 
 impl Bench {
     /// The cost so far.
@@ -37,7 +40,11 @@ impl Bench {
         let text = self.runtime.block_on(self.client.request_text(request))?;
         let mut requests = Requests::default();
         for line in text.lines() {
-            let Some(line) = line.strip_prefix("apiserver_request_total{") else {
+            let (figures, line) = if let Some(line) = line.strip_prefix("apiserver_request_total{") {
+                (&mut requests.counts, line)
+            } else if let Some(line) = line.strip_prefix("apiserver_response_sizes_sum{") {
+                (&mut requests.bytes, line)
+            } else {
                 continue;
             };
             let label = |name: &str| {
@@ -47,8 +54,8 @@ impl Bench {
             let (Some(verb), Some(resource)) = (label("verb"), label("resource")) else {
                 continue;
             };
-            let count: f64 = line.rsplit(' ').next().context("a value")?.parse()?;
-            *requests.0.entry((verb, resource)).or_default() += count;
+            let figure: f64 = line.rsplit(' ').next().context("a value")?.parse()?;
+            *figures.entry((verb, resource)).or_default() += figure;
         }
         Ok(requests)
     }
@@ -68,12 +75,24 @@ impl Cost {
 impl Requests {
     /// How many there were since then.
     pub(crate) fn since(&self, before: &Self, verb: &str, resource: &str) -> f64 {
-        let of = |requests: &Self| {
-            let key = (verb.to_owned(), resource.to_owned());
-            requests.0.get(&key).copied().unwrap_or_default()
-        };
-        of(self) - of(before)
+        difference(&self.counts, &before.counts, verb, resource)
     }
+
+    /// How many bytes were sent since then.
+    pub(crate) fn bytes_since(&self, before: &Self, verb: &str, resource: &str) -> f64 {
+        difference(&self.bytes, &before.bytes, verb, resource)
+    }
+}
+
+fn difference(
+    now: &BTreeMap<(String, String), f64>,
+    before: &BTreeMap<(String, String), f64>,
+    verb: &str,
+    resource: &str,
+) -> f64 {
+    let key = (verb.to_owned(), resource.to_owned());
+    let of = |figures: &BTreeMap<_, f64>| figures.get(&key).copied().unwrap_or_default();
+    of(now) - of(before)
 }
 
 fn processor_ms(process: u32) -> Result<f64> {

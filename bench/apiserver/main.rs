@@ -80,6 +80,9 @@ fn main() -> Result<()> {
         .build()?;
     let plane = ControlPlane::start();
     plane.install_karpenter_crds(V1);
+    plane
+        .kubectl(&["create", "namespace", "poolgate-ledgers"], "")
+        .success();
     let poolgate = Poolgate::replica(plane.kubeconfig(), plane.pki(), &[]);
     let ca = std::fs::read_to_string(&plane.pki().ca)?;
     let empty = runtime.block_on(empty::serve(plane.pki()))?;

@@ -31,7 +31,7 @@ pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,
 };
-pub use ledgers::{LedgerError, LedgerStore, path as ledgers_path, read_ledger};
+pub use ledgers::{LedgerError, LedgerStore, path as ledgers_path};
 pub use metrics::{ClusterMetrics, WatchMetrics};
 pub use reader::ClusterReader;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! The kernel of a silent API server still acknowledges what is sent, so no timeout of TCP ends such a connection. A GET or
 //! LIST that has no answer in half its time is repeated on a new connection. If that one answers first, it takes over: what
-//! follows uses it, and reads that still wait are repeated on it immediately. Writes are never repeated, and watches notice
-//! by themselves that they are silent.
+//! follows uses it, and reads that still wait are repeated on it immediately. Only one of them tries: an API server that is
+//! slow is not read twice by all. Writes are never repeated, and watches notice by themselves that they are silent.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use kube::client::Body;
 use kube::{Client, Error};
-use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::sync::{Mutex, watch};
+use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
 use super::api::Deadline;
@@ -28,6 +28,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait before the first client is made again.
 const RETRY: Duration = Duration::from_secs(10);
 
+/// How long a new client may be tried by one read after another.
+const FRESH: Duration = Duration::from_secs(10);
+
 /// A client that uses the last client that `make` has made. Until there is one, calls wait, and fail as `make` does. Within a
 /// runtime.
 pub fn reconnecting<M, F>(namespace: &str, make: M) -> Client
@@ -38,6 +41,7 @@ where
     let connections = Arc::new(Connections {
         make,
         current: watch::Sender::new(None),
+        next: Mutex::default(),
     });
     let first = Arc::clone(&connections);
     spawn(async move { first.make_first().await });
@@ -51,6 +55,8 @@ where
 struct Connections<M> {
     make: M,
     current: watch::Sender<Made>,
+    /// The client that may take over, and when it was made. Held by the read that tries it.
+    next: Mutex<Option<(Instant, Client)>>,
 }
 
 /// The client that is used, or why none could be made; `None` until that is known.
@@ -89,12 +95,29 @@ where
         let deadline = parts.extensions.get::<Deadline>();
         let patience = deadline.map_or(PATIENCE, |by| (by.left() / 2).min(PATIENCE));
         let again = async {
-            if timeout(patience, current.changed()).await.is_ok() {
+            let turn = async {
+                sleep(patience).await;
+                self.next.lock().await
+            };
+            let turn = tokio::select! {
+                biased;
+                _ = current.changed() => None,
+                next = turn => Some(next),
+            };
+            let Some(mut next) = turn else {
                 // Another read has found the connection silent.
                 return read(&client(&mut current).await?, &parts).await;
-            }
-            let new = (self.make)().await.map_err(not_made)?;
+            };
+            let new = match &*next {
+                Some((made, new)) if made.elapsed() < FRESH => new.clone(),
+                _ => {
+                    let new = (self.make)().await.map_err(not_made)?;
+                    *next = Some((Instant::now(), new.clone()));
+                    new
+                }
+            };
             let answer = read(&new, &parts).await?;
+            *next = None;
             self.take_over(new, &current);
             Ok(answer)
         };
@@ -148,11 +171,11 @@ mod tests {
     use std::collections::VecDeque;
     use std::convert::Infallible;
     use std::future::{pending, ready};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use kube::api::{ListParams, WatchParams};
     use parking_lot::Mutex;
     use serde_json::{Value, json};
-    use tokio::time::Instant;
 
     use super::super::collection::Collection;
     use super::*;
@@ -222,6 +245,32 @@ mod tests {
         assert_eq!(list(&nodes).await, by("slow", 6));
         // There is no third connection: the second try fails, and the first one is waited for.
         assert_eq!(list(&nodes).await, by("slow", 6));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_reads_of_a_slow_api_server_make_one_client_and_one_more_read() {
+        let (made, read) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+        let (makes, reads) = (Arc::clone(&made), Arc::clone(&read));
+        let factory = move || {
+            makes.fetch_add(1, Ordering::Relaxed);
+            let reads = Arc::clone(&reads);
+            let slow = service_fn(move |_: Request<Body>| {
+                reads.fetch_add(1, Ordering::Relaxed);
+                async {
+                    sleep(Duration::from_secs(6)).await;
+                    let list = json!({"metadata": {"resourceVersion": "1"}, "items": []});
+                    Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes())))
+                }
+            });
+            ready(Ok(Client::new(slow, "default")))
+        };
+        let nodes = Collection::<Value>::new(reconnecting("default", factory), "/api/v1/nodes");
+        let lists = futures_util::future::join_all((0..50).map(|_| list(&nodes))).await;
+        assert!(lists.iter().all(|listed| *listed == by("1", 6)), "{lists:?}");
+        assert_eq!(
+            (made.load(Ordering::Relaxed), read.load(Ordering::Relaxed)),
+            (2, 51)
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -28,10 +28,7 @@ pub const OF_REVIEWS: &[(&str, &str)] = &[
 ];
 
 /// The configurations for the gate.
-pub const OF_THE_GATE: &[(&str, &str)] = &[
-    (VALIDATING, "poolgate-gate"),
-    (VALIDATING, "poolgate-gate-strict"),
-];
+pub const OF_THE_GATE: &[(&str, &str)] = &[(VALIDATING, "poolgate-gate")];
 
 /// The configurations for reviews and for the gate.
 pub fn all() -> Vec<(&'static str, &'static str)> {

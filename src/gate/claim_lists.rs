@@ -1,9 +1,9 @@
-//! The LISTs of a pool's claims that decisions need: one at a time for each pool, and rate-limited however many
-//! decisions wait.
+//! The LISTs of claims that decisions need: one at a time for each pool, and rate-limited however many decisions wait. Pools
+//! that wait at the same time are listed together: the API server goes through all claims for each LIST.
 //!
 //! A LIST continues after its round: if it is too late for one request, the next one can use it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use kube::api::ListParams;
 use parking_lot::Mutex;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, sleep, sleep_until};
 
-use super::claims::{ClaimViews, Listed, NodeClaim};
+use super::claims::{ClaimViews, Listed, Listing, NodeClaim};
 use super::error::{CallError, GateError};
 use super::metrics::GateMetrics;
 use crate::cluster::clock::Clock;
@@ -28,10 +28,15 @@ pub const DEADLINE: Duration = Duration::from_secs(20);
 pub const TIMES_LONGER: u32 = 20;
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How many claims a page has: this limits the memory that a list takes. With metadata alone it is hardly less, and few
-/// pools have a second page.
+/// How long a LIST waits for other pools. No pool waits for the turn of another one.
+const GATHER: Duration = Duration::from_millis(5);
+
+/// How many pools one LIST names. If there are more, it lists the claims of all.
+const MOST_NAMED: usize = 100;
+
+/// How many claims a page has: this limits the memory that a list takes, to a few MiB.
 const WHOLE_PAGE: u32 = 500;
-const METADATA_PAGE: u32 = 10_000;
+const METADATA_PAGE: u32 = 2_000;
 
 /// Lists claims, and puts them into the views.
 pub struct ClaimLists {
@@ -39,15 +44,35 @@ pub struct ClaimLists {
     views: Arc<Mutex<ClaimViews>>,
     clock: Clock,
     metrics: GateMetrics,
-    pools: Mutex<BTreeMap<Box<str>, Pool>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    pools: BTreeMap<Box<str>, Pool>,
+    /// The LIST that has not begun.
+    next: Option<Next>,
 }
 
 /// The LISTs of one pool.
 enum Pool {
     /// One is running, or about to begin.
-    Running(watch::Receiver<Option<Result<(), CallError>>>),
+    Running(watch::Receiver<Ended>),
     /// The next one begins no earlier.
     Pausing(Instant),
+}
+
+/// The result of a LIST; `None` while it runs.
+type Ended = Option<Result<(), CallError>>;
+
+/// A LIST that has not begun: further pools may join it.
+struct Next {
+    pools: BTreeSet<Box<str>>,
+    whole: bool,
+    /// When the first of them may begin.
+    at: Instant,
+    earlier: Arc<Notify>,
+    ended: watch::Receiver<Ended>,
 }
 
 impl ClaimLists {
@@ -62,7 +87,7 @@ impl ClaimLists {
             views,
             clock,
             metrics,
-            pools: Mutex::default(),
+            state: Mutex::default(),
         }
     }
 
@@ -85,86 +110,160 @@ impl ClaimLists {
             .is_some_and(|listed| listed.span.begun >= moment && (listed.whole || !whole))
     }
 
-    /// The running LIST; a new one if there is none.
-    fn running(self: &Arc<Self>, pool: &str, whole: bool) -> watch::Receiver<Option<Result<(), CallError>>> {
-        let mut pools = self.pools.lock();
+    /// The running LIST of this pool, or the next one.
+    fn running(self: &Arc<Self>, pool: &str, whole: bool) -> watch::Receiver<Ended> {
+        let mut state = self.state.lock();
+        let State { pools, next } = &mut *state;
         let now = Instant::now();
-        let next = match pools.get(pool) {
-            Some(Pool::Running(running)) => return running.clone(),
-            Some(Pool::Pausing(next)) => *next,
+        let at = match pools.get(pool) {
+            Some(Pool::Running(running)) => {
+                let running = running.clone();
+                if let Some(next) = next.as_mut().filter(|next| next.pools.contains(pool)) {
+                    next.whole |= whole;
+                }
+                return running;
+            }
+            Some(Pool::Pausing(at)) => *at,
             None => now,
         };
-        pools.retain(|_, pool| !matches!(pool, Pool::Pausing(next) if *next <= now));
-        let (ended, running) = watch::channel(None);
-        pools.insert(pool.into(), Pool::Running(running.clone()));
-        let (lists, pool) = (Arc::clone(self), Box::from(pool));
-        spawn(async move {
-            sleep_until(next).await;
-            let pausing = Pausing {
-                lists: &lists,
-                pool,
-                begun: Instant::now(),
-            };
-            let result = lists.list(&pausing.pool, whole).await;
-            drop(pausing);
-            // Perhaps no request waits any more.
-            let _ = ended.send(Some(result));
-        });
-        running
+        pools.retain(|_, pool| !matches!(pool, Pool::Pausing(at) if *at <= now));
+        let next = match next {
+            Some(next) => {
+                if at < next.at {
+                    next.at = at;
+                    next.earlier.notify_one();
+                }
+                next
+            }
+            None => next.insert(self.begin(at)),
+        };
+        next.whole |= whole;
+        next.pools.insert(pool.into());
+        let ended = next.ended.clone();
+        pools.insert(pool.into(), Pool::Running(ended.clone()));
+        ended
     }
 
-    async fn list(&self, pool: &str, whole: bool) -> Result<(), CallError> {
+    /// Begins a LIST at this time, of the pools that have joined it by then.
+    fn begin(self: &Arc<Self>, at: Instant) -> Next {
+        let (sender, ended) = watch::channel(None);
+        let (lists, earlier) = (Arc::clone(self), Arc::new(Notify::new()));
+        let next = Next {
+            pools: BTreeSet::new(),
+            whole: false,
+            at,
+            earlier: Arc::clone(&earlier),
+            ended,
+        };
+        spawn(async move {
+            let next = lists.when_due(&earlier).await;
+            let Some(Next { pools, whole, .. }) = next else {
+                return;
+            };
+            let pausing = Pausing {
+                lists: &lists,
+                pools,
+                begun: Instant::now(),
+            };
+            let result = lists.list(&pausing.pools, whole).await;
+            drop(pausing);
+            // Perhaps no request waits any more.
+            let _ = sender.send(Some(result));
+        });
+        next
+    }
+
+    /// Waits until the next LIST is due, and takes it: what comes from now on joins another one.
+    async fn when_due(&self, earlier: &Notify) -> Option<Next> {
+        loop {
+            let at = self.state.lock().next.as_ref()?.at;
+            tokio::select! {
+                () = sleep_until(at) => break,
+                () = earlier.notified() => {}
+            }
+        }
+        sleep(GATHER).await;
+        self.state.lock().next.take()
+    }
+
+    async fn list(&self, pools: &BTreeSet<Box<str>>, whole: bool) -> Result<(), CallError> {
         self.metrics.reads.inc("claims");
         let begun = self.clock.now();
         let by = Deadline::within(DEADLINE);
-        let list = of_pool(&self.all, pool, whole, by).await?;
+        let (version, mut listing) = of_pools(&self.all, pools, whole, by).await?;
         let span = ReadSpan {
             begun,
             done: self.clock.now(),
         };
-        self.views.lock().relist(pool, list, Listed { span, whole });
+        let mut views = self.views.lock();
+        for pool in pools {
+            let claims = listing.remove(pool).unwrap_or_default();
+            let list = ClaimView::listed(version, claims);
+            views.relist(pool, list, Listed { span, whole });
+        }
         Ok(())
     }
 }
 
-/// Lists the current claims of a pool: whole, or their metadata alone, which does not show disruptions. Without a
-/// resourceVersion in the request the API server answers from a quorum; all pages are of the first one's version.
-async fn of_pool(
+/// Lists the current claims of these pools, and returns the version of the list: whole claims, or their metadata alone, which
+/// does not show disruptions. Without a resourceVersion in the request the API server answers from a quorum; all pages are of
+/// the first one's version.
+async fn of_pools(
     all: &Collection<NodeClaim>,
-    pool: &str,
+    pools: &BTreeSet<Box<str>>,
     whole: bool,
     by: Deadline,
-) -> Result<ClaimView, CallError> {
-    let params = ListParams::default().labels(&format!("{NODEPOOL_LABEL}={pool}"));
+) -> Result<(u64, Listing), CallError> {
+    let params = selecting(pools);
     let mut pages = if whole {
         all.pages(params.limit(WHOLE_PAGE))
     } else {
         all.metadata_pages(params.limit(METADATA_PAGE))
     };
-    let mut claims = Vec::new();
+    let mut listing = Listing::new();
     while let Some(page) = pages.next(by).await? {
-        let parts = page.into_iter().filter_map(NodeClaim::into_parts);
-        claims.extend(parts.map(|(_, uid, claim)| (uid, claim)));
+        for (pool, uid, claim) in page.into_iter().filter_map(NodeClaim::into_parts) {
+            if pools.contains(&pool) {
+                listing.entry(pool).or_default().push((uid, claim));
+            }
+        }
     }
     let version = pages.version().and_then(|version| version.parse().ok());
     let version = version.ok_or_else(|| CallError::Failure {
         error: GateError::ApiServer("the API server's list has no resourceVersion".into()),
         is_final: true,
     })?;
-    Ok(ClaimView::listed(version, claims))
+    Ok((version, listing))
 }
 
-/// A LIST that ends, with or without success, makes room for the next one.
+/// What selects the claims of these pools.
+fn selecting(pools: &BTreeSet<Box<str>>) -> ListParams {
+    let named: Vec<_> = pools.iter().map(|pool| &**pool).collect();
+    let selector = match *named {
+        [pool] => format!("{NODEPOOL_LABEL}={pool}"),
+        _ if named.len() <= MOST_NAMED => format!("{NODEPOOL_LABEL} in ({})", named.join(",")),
+        _ => NODEPOOL_LABEL.to_owned(),
+    };
+    ListParams::default().labels(&selector)
+}
+
+/// A LIST that ends, with or without success, makes room for the next one of its pools.
 struct Pausing<'a> {
     lists: &'a ClaimLists,
-    pool: Box<str>,
+    pools: BTreeSet<Box<str>>,
     begun: Instant,
 }
 
 impl Drop for Pausing<'_> {
     fn drop(&mut self) {
         let pause = (self.begun.elapsed() * TIMES_LONGER).min(LONGEST_PAUSE);
-        let next = Pool::Pausing(self.begun + pause);
-        self.lists.pools.lock().insert(self.pool.clone(), next);
+        let next = self.begun + pause;
+        let mut state = self.lists.state.lock();
+        for pool in &self.pools {
+            state.pools.insert(pool.clone(), Pool::Pausing(next));
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,7 @@ use super::metrics::GateMetrics;
 use super::pool_lists::PoolLists;
 use crate::cluster::Collection;
 use crate::cluster::clock::Clock;
-use crate::cluster::ledgers::Ledgers;
+use crate::cluster::ledgers::{Ledgers, Owner, StoredLedger};
 use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS};
 use crate::cluster::pools::Pool;
 #[cfg(test)]
@@ -32,10 +32,17 @@ pub struct GateContext {
     pub claim_lists: Arc<ClaimLists>,
     pub pool_lists: Arc<PoolLists>,
     pub shared: Shared,
-    /// Denials by pool that are in no ledger yet.
-    unrecorded: Mutex<BTreeMap<Box<str>, u64>>,
-    /// Pools with background work in flight: a sweep, or the write of denials.
+    /// Denials that are in no ledger yet, by the name of the pool, with its UID.
+    unrecorded: Mutex<BTreeMap<Box<str>, Denials>>,
+    /// The UIDs of pools with background work in flight: a sweep, or the write of denials.
     beside: Mutex<BTreeSet<Box<str>>>,
+}
+
+/// Denials of the pool with this UID.
+#[derive(Default)]
+struct Denials {
+    uid: Box<str>,
+    count: u64,
 }
 
 /// The node limit that a NodePool declares.
@@ -111,45 +118,71 @@ impl GateContext {
     }
 
     /// How many denials of this pool are in no ledger yet.
-    pub fn unrecorded(&self, pool: &str) -> u64 {
-        self.unrecorded.lock().get(pool).copied().unwrap_or_default()
+    pub fn unrecorded(&self, owner: Owner<'_>) -> u64 {
+        let unrecorded = self.unrecorded.lock();
+        let known = unrecorded.get(owner.name);
+        let known = known.filter(|known| *known.uid == *owner.uid);
+        known.map_or(0, |known| known.count)
     }
 
     /// Adds denials of this pool that were answered and are in no ledger yet.
-    pub fn answered(&self, pool: &str, denials: u64) {
-        *self.unrecorded.lock().entry(pool.into()).or_default() += denials;
+    pub fn answered(&self, owner: Owner<'_>, denials: u64) {
+        let mut unrecorded = self.unrecorded.lock();
+        let known = unrecorded.entry(owner.name.into()).or_default();
+        if *known.uid != *owner.uid {
+            // Those of a pool that is gone belong in no ledger.
+            *known = Denials {
+                uid: owner.uid.into(),
+                count: 0,
+            };
+        }
+        known.count += denials;
     }
 
     /// Removes denials that are in a ledger now.
-    pub fn recorded(&self, pool: &str, denials: u64) {
+    pub fn recorded(&self, owner: Owner<'_>, denials: u64) {
         let mut unrecorded = self.unrecorded.lock();
-        if let Some(count) = unrecorded.get_mut(pool) {
-            *count = count.saturating_sub(denials);
-            if *count == 0 {
-                unrecorded.remove(pool);
+        if let Some(known) = unrecorded.get_mut(owner.name)
+            && *known.uid == *owner.uid
+        {
+            known.count = known.count.saturating_sub(denials);
+            if known.count == 0 {
+                unrecorded.remove(owner.name);
             }
         }
     }
 
     /// Begins background work for this pool; `None` if some is already in flight.
-    pub fn begin_beside(self: &Arc<Self>, pool: &str) -> Option<Beside> {
-        let begins = self.beside.lock().insert(pool.into());
+    pub fn begin_beside(self: &Arc<Self>, owner: Owner<'_>) -> Option<Beside> {
+        let begins = self.beside.lock().insert(owner.uid.into());
         begins.then(|| Beside {
             context: Arc::clone(self),
-            pool: pool.into(),
+            uid: owner.uid.into(),
         })
     }
 
-    /// The pools whose ledgers need a sweep.
-    pub fn unsettled(&self) -> Vec<Box<str>> {
-        self.ledgers.known().unsettled().map(Box::from).collect()
+    /// The ledgers that need a sweep: they hold reservations or surges, or have lost them. Also counts all ledgers.
+    pub fn unsettled(&self) -> Vec<StoredLedger> {
+        let mut known = self.ledgers.known();
+        known.count(|owner| self.is_current(owner));
+        let unsettled = known.all().filter(|stored| stored.ledger.is_unsettled());
+        unsettled
+            .filter(|stored| self.is_current(stored.owner()))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether no other pool has taken this one's name, as far as the watch shows.
+    fn is_current(&self, owner: Owner<'_>) -> bool {
+        let pool = self.shared.view.pool(owner.name);
+        pool.is_none_or(|pool| *pool.uid == *owner.uid)
     }
 
     /// Whether the oldest reservation of a pool is old enough to be removed if its claim does not exist, or its closed ledger
     /// is old enough to open.
-    pub fn has_overdue_reservation(&self, pool: &str, now: Moment) -> bool {
+    pub fn has_overdue_reservation(&self, owner: Owner<'_>, now: Moment) -> bool {
         let ledgers = self.ledgers.known();
-        let first = ledgers.first_seen(pool).and_then(FirstSeen::first_over_at);
+        let first = ledgers.first_seen(owner).and_then(FirstSeen::first_over_at);
         first.is_some_and(|over| over <= now)
     }
 }
@@ -158,12 +191,12 @@ impl GateContext {
 /// otherwise nothing more of the pool would be recorded until a restart.
 pub struct Beside {
     context: Arc<GateContext>,
-    pool: Box<str>,
+    uid: Box<str>,
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
-        self.context.beside.lock().remove(&self.pool);
+        self.context.beside.lock().remove(&self.uid);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::runtime::lifecycle::spawn;
 pub struct LedgerWrite {
     pub pool: Box<str>,
     /// The pool's uid.
-    pub owner: Box<str>,
+    pub uid: Box<str>,
     pub ledger: Ledger,
     /// The resourceVersion that it replaces; `None` if it is the pool's first one.
     pub over: Option<u64>,
@@ -31,12 +31,16 @@ pub struct LedgerWrite {
 }
 
 impl LedgerWrite {
+    fn owner(&self) -> Owner<'_> {
+        Owner {
+            name: &self.pool,
+            uid: &self.uid,
+        }
+    }
+
     /// Stores it within `limit`.
     pub async fn store(&self, context: &GateContext, limit: Duration) -> Result<(), CallError> {
-        let owner = Owner {
-            name: &self.pool,
-            uid: &self.owner,
-        };
+        let owner = self.owner();
         let metrics = &context.shared.metrics;
         let by = Deadline::within(limit);
         let written = context.ledgers.write(owner, &self.ledger, self.over, by).await;
@@ -47,7 +51,7 @@ impl LedgerWrite {
                 metrics.ledgers.expired(&self.pool, self.expired.len());
                 context.claims.lock().ended(&self.expired);
                 metrics.ledgers.surged(&self.pool, self.surged);
-                context.recorded(&self.pool, self.denials);
+                context.recorded(owner, self.denials);
                 if self.closes {
                     self.log_closed(context.shared.reservation_lifetime);
                 }
@@ -82,7 +86,10 @@ impl LedgerWrite {
         match self.store(context, limit).await {
             Err(CallError::Conflict) => {
                 // The cache holds an older ledger, and the watch does not report the newer one a second time.
-                context.ledgers.read(&self.pool, Deadline::within(limit)).await?;
+                context
+                    .ledgers
+                    .read(self.owner(), Deadline::within(limit))
+                    .await?;
                 Ok(())
             }
             other => other,
@@ -92,7 +99,7 @@ impl LedgerWrite {
     /// The same, while the pool's next round runs already: a slow write of a denial must not delay the next decision. One
     /// at a time for each pool; what is not stored now is recorded with the next write.
     pub fn store_meanwhile(self, context: &Arc<GateContext>) {
-        let Some(beside) = context.begin_beside(&self.pool) else {
+        let Some(beside) = context.begin_beside(self.owner()) else {
             return;
         };
         let context = Arc::clone(context);

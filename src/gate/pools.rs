@@ -2,11 +2,10 @@
 //!
 //! A pool for which something waits has one task. It works in rounds until nothing waits any more, and the end of a
 //! request does not end it: all creations that come during a round are decided together in the next one, and stored
-//! with one write. Sweeps run in the background, so no creation waits for one. Simultaneous writes of one ledger are
+//! with one write. A round that waits for a LIST takes in who comes. Sweeps run in the background, so no creation waits for one. Simultaneous writes of one ledger are
 //! as safe as those of two replicas.
 
 use std::collections::BTreeMap;
-use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use super::decision::GateDecision;
 use super::error::{GateError, OnError};
 use super::review::NodeClaimReview;
 use super::round::Round;
-use super::waiter::{DecidedRequest, Release, Reply, Waiter};
+use super::waiter::{Arrivals, DecidedRequest, Queue, Release, Reply, Waiter};
 use crate::runtime::lifecycle::spawn;
 
 /// How many creations may wait in all, and how many reservations of one pool to be cancelled.
@@ -37,14 +36,7 @@ pub struct Gate {
     /// The places of those that wait, including those in running rounds.
     places: Arc<Semaphore>,
     /// What waits for the next rounds of the pools that have a task.
-    pools: Mutex<BTreeMap<Box<str>, Queue>>,
-}
-
-/// What waits for a pool's next round.
-#[derive(Default)]
-struct Queue {
-    waiters: Vec<Waiter>,
-    releases: Vec<Uid>,
+    pools: Mutex<BTreeMap<Box<str>, Arc<Arrivals>>>,
 }
 
 impl Gate {
@@ -122,32 +114,33 @@ impl Gate {
     /// Adds to what waits for a pool, and starts its task if it has none.
     fn add(self: &Arc<Self>, pool: &str, add: impl FnOnce(&mut Queue)) {
         let mut pools = self.pools.lock();
-        if let Some(queue) = pools.get_mut(pool) {
-            return add(queue);
+        if let Some(arrivals) = pools.get(pool) {
+            return arrivals.add(add);
         }
-        add(pools.entry(pool.into()).or_default());
+        pools.entry(pool.into()).or_default().add(add);
         drop(pools);
         spawn(Arc::clone(self).work(pool.into()));
     }
 
     /// Works on a pool until nothing waits for it.
     async fn work(self: Arc<Self>, pool: Arc<str>) {
-        while let Some(Queue { waiters, releases }) = self.next(&pool) {
+        while let Some((queue, arrivals)) = self.next(&pool) {
             let (context, pool) = (Arc::clone(&self.context), Arc::clone(&pool));
             // A round that panics has dropped its creations, which then fail. The next round is another task.
-            let _ = spawn(async move { Round::new(&context, &pool, waiters, releases).run().await }).await;
+            let _ = spawn(async move { Round::new(&context, &pool, queue, &arrivals).run().await }).await;
         }
     }
 
     /// What waits for the next round of a pool; if that is nothing, the pool has no task from now on.
-    fn next(&self, pool: &str) -> Option<Queue> {
+    fn next(&self, pool: &str) -> Option<(Queue, Arc<Arrivals>)> {
         let mut pools = self.pools.lock();
-        let queue = pools.get_mut(pool).map(take).unwrap_or_default();
+        let arrivals = pools.get(pool).map(Arc::clone)?;
+        let queue = arrivals.take();
         if queue.waiters.is_empty() && queue.releases.is_empty() {
             pools.remove(pool);
             return None;
         }
-        Some(queue)
+        Some((queue, arrivals))
     }
 
     /// Removes reservations that are not needed any more, for ever. Creations do this too; a sweep is for pools without
@@ -157,16 +150,18 @@ impl Gate {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            for pool in self.context.unsettled() {
-                if self.pools.lock().contains_key(&pool) {
+            for ledger in self.context.unsettled() {
+                if self.pools.lock().contains_key(&ledger.pool) {
                     continue;
                 }
-                let Some(beside) = self.context.begin_beside(&pool) else {
+                let Some(beside) = self.context.begin_beside(ledger.owner()) else {
                     continue;
                 };
                 let context = Arc::clone(&self.context);
                 spawn(async move {
-                    Round::new(&context, &pool, Vec::new(), Vec::new()).run().await;
+                    Round::new(&context, &ledger.pool, Queue::default(), &Arrivals::default())
+                        .run()
+                        .await;
                     drop(beside);
                 });
             }

@@ -1,14 +1,16 @@
 //! The reads of a round from the API server, and their deadlines.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use poolgate_core::nodelimit::ledger::{Needs, Observed, ReadSpan};
+use futures_util::FutureExt as _;
+use poolgate_core::nodelimit::ledger::{Moment, Needs, Observed, ReadSpan};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError};
-use super::waiter::Waiter;
-use crate::cluster::ledgers::StoredLedger;
+use super::waiter::{MARGIN, Waiter};
+use crate::cluster::ledgers::{Owner, StoredLedger};
 use crate::cluster::pools::Pool;
 use crate::cluster::{Deadline, pools};
 
@@ -23,9 +25,6 @@ const SHORTEST_WRITE: Duration = Duration::from_millis(1_200);
 pub const FIRST_PAUSE: Duration = Duration::from_millis(50);
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long before its deadline a creation is answered with what is known, or with why it cannot be decided.
-pub const MARGIN: Duration = Duration::from_millis(100);
-
 /// The results of the reads of this round.
 pub struct Reads<'a> {
     context: &'a GateContext,
@@ -34,7 +33,7 @@ pub struct Reads<'a> {
     /// The pool's limit. A sweep first takes it from the watch.
     pub pool: Option<Observed<PoolLimit>>,
     pub ledger: Option<(Option<StoredLedger>, ReadSpan)>,
-    /// Whether a LIST of the claims was late.
+    /// Whether a LIST of the claims is late for those that are being decided.
     pub claims_late: bool,
 }
 
@@ -49,8 +48,18 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Reads what is needed in parallel, before the first of these creations must be answered.
-    pub async fn read(&mut self, needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
+    /// The pool that ledger and limit are read of; `None` if it is not known, or does not exist.
+    pub fn owner(&self) -> Option<Owner<'_>> {
+        let uid = self.pool.as_ref()?.value.uid.as_deref()?;
+        Some(Owner { name: self.name, uid })
+    }
+
+    /// Reads ledger and pool in parallel, as far as they are needed. A LIST that is needed begins too.
+    pub async fn read(&mut self, mut needs: Needs, waiters: &[Waiter]) -> Result<(), CallError> {
+        let before = self.owner().map(|owner| Box::<str>::from(owner.uid));
+        // The UID says which ledger is the pool's.
+        needs.limit |= needs.ledger && before.is_none();
+        needs.ledger &= before.is_some();
         if !needs.any() {
             return Ok(());
         }
@@ -60,25 +69,33 @@ impl<'a> Reads<'a> {
                 context.shared.metrics.reads.inc(of);
             }
         }
+        if needs.claims {
+            // It runs whether it is waited for or not.
+            let arrived: Vec<_> = waiters.iter().map(|waiter| waiter.arrived).collect();
+            let _ = self.claims(&arrived).now_or_never();
+        }
         let begun = context.shared.clock.now();
-        let (ledger, pool, claims_late) = tokio::try_join!(
+        let (ledger, pool) = tokio::try_join!(
             self.stored(needs.ledger, limit),
             self.pool(needs.limit, limit, waiters),
-            self.claims_are_late(needs.claims, waiters),
         )?;
         let span = ReadSpan {
             begun,
             done: context.shared.clock.now(),
         };
-        self.claims_late |= claims_late;
-        if let Some((pool, listed)) = pool {
-            self.pool = Some(Observed {
-                value: limit_of(pool),
-                read: Some(listed.unwrap_or(span)),
-            });
-        }
         if let Some(ledger) = ledger {
             self.ledger = Some((ledger, span));
+        }
+        if let Some((pool, listed)) = pool {
+            let value = limit_of(pool);
+            if value.uid != before {
+                // Another pool has taken the name. What is known of the ledger is not about its ledger.
+                self.ledger = None;
+            }
+            self.pool = Some(Observed {
+                value,
+                read: Some(listed.unwrap_or(span)),
+            });
         }
         Ok(())
     }
@@ -115,53 +132,38 @@ impl<'a> Reads<'a> {
         is_wanted: bool,
         limit: Duration,
     ) -> Result<Option<Option<StoredLedger>>, CallError> {
-        if !is_wanted {
+        let Some(owner) = self.owner().filter(|_| is_wanted) else {
             return Ok(None);
-        }
-        let read = self
-            .context
-            .ledgers
-            .read(self.name, Deadline::within(limit))
-            .await;
-        Ok(Some(read?))
+        };
+        let by = Deadline::within(limit);
+        Ok(Some(self.context.ledgers.read(owner, by).await?))
     }
 
-    /// Waits for a list of the claims, if it is needed, as long as the first creation can wait. Returns whether it is late. A
-    /// LIST that fails is repeated until then.
-    async fn claims_are_late(&self, is_wanted: bool, waiters: &[Waiter]) -> Result<bool, CallError> {
-        if !is_wanted {
-            return Ok(false);
-        }
-        let context = self.context;
+    /// Waits for a LIST of the claims that is new enough for the first of the creations that arrived then. For them, one
+    /// that fails is repeated.
+    pub fn claims(&self, arrived: &[Moment]) -> impl Future<Output = Result<(), CallError>> + Send + use<> {
+        let lists = Arc::clone(&self.context.claim_lists);
+        let name = Box::<str>::from(self.name);
         let limit = self.pool.as_ref().and_then(|pool| pool.value.limit);
         let whole = limit.is_none_or(|limit| limit.depends_on_disruption());
-        let listed = async |moment| {
+        let listed = self.context.claims.lock().listed(self.name);
+        let is_listed = |arrived: Moment| listed.is_some_and(|listed| listed.span.begun >= arrived);
+        let first = arrived.iter().filter(|arrived| !is_listed(**arrived)).min();
+        let moment = first.or(arrived.iter().max()).copied();
+        let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
+        let moment = moment.max(ledger_read);
+        let moment = moment.unwrap_or_else(|| self.context.shared.clock.now());
+        let is_tried_again = !arrived.is_empty();
+        async move {
             let mut pause = FIRST_PAUSE;
-            while let Err(error) = context.claim_lists.as_of(self.name, moment, whole).await {
-                if matches!(error, CallError::Failure { is_final: true, .. }) {
+            while let Err(error) = lists.as_of(&name, moment, whole).await {
+                if !is_tried_again || matches!(error, CallError::Failure { is_final: true, .. }) {
                     return Err(error);
                 }
                 sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }
             Ok(())
-        };
-        let newest = waiters.iter().map(|waiter| waiter.arrived).max();
-        let ledger_read = self.ledger.as_ref().map(|(_, span)| span.done);
-        let Some(newest) = newest else {
-            context
-                .claim_lists
-                .as_of(self.name, context.shared.clock.now(), whole)
-                .await?;
-            return Ok(false);
-        };
-        let first = waiters.iter().map(|waiter| waiter.deadline).min();
-        let left = first.map_or(Duration::ZERO, |first| {
-            first.saturating_duration_since(Instant::now() + MARGIN)
-        });
-        match timeout(left, listed(ledger_read.map_or(newest, |read| newest.max(read)))).await {
-            Ok(listed) => listed.map(|()| false),
-            Err(_) => Ok(true),
         }
     }
 }
@@ -235,9 +237,12 @@ mod tests {
         let make = move || ready(Ok(first.lock().take().unwrap_or_else(|| others.clone())));
         let context = GateContext::of_client(&reconnecting("default", make));
         let mut reads = Reads::new(&context, "general");
-        let read = reads.read(needs, &[]).await;
-        let is_complete = matches!(&reads.pool, Some(pool) if pool.value.uid.is_none())
-            && matches!(&reads.ledger, Some((None, _)));
+        let mut read = reads.read(needs, &[]).await;
+        if needs.claims && read.is_ok() {
+            read = reads.claims(&[]).await;
+        }
+        let is_complete =
+            matches!(&reads.pool, Some(pool) if pool.value.uid.is_none()) && reads.ledger.is_none();
         (read, is_complete)
     }
 

@@ -8,8 +8,8 @@ use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL};
 use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 
-use crate::serving::admission::answer::{self, DenialStatus};
-use crate::serving::admission::envelope::{self, AdmissionRequest, Operation, Text, text};
+use crate::serving::admission::answer;
+use crate::serving::admission::envelope::{self, AdmissionRequest, Operation, Text, shortened, text};
 use crate::serving::admission::{Answer, Malformed, inquiry};
 
 /// The name of a denial of the gate in audit annotations.
@@ -50,7 +50,8 @@ impl<'b> Claim<'b> {
     }
 }
 
-/// A review of a NodeClaim that is about to be created in a pool. It does not keep the body.
+/// A review of a NodeClaim that is about to be created in a pool. It does not keep the body, and takes 8 KiB at most while it
+/// waits.
 #[derive(Debug)]
 pub struct NodeClaimReview {
     request: AdmissionRequest<'static>,
@@ -80,23 +81,16 @@ pub fn open(body: &[u8]) -> Result<Result<NodeClaimReview, Answer<'_>>, Malforme
     if !is_reviewed(&request) {
         return Ok(Err(answer::admitted(&request, None)));
     }
-    let claim = Claim::new(objects.new);
-    Ok(match request.operation {
-        Operation::Update => {
-            let old = Claim::new(objects.old.unwrap_or_default());
-            Err(moved(&request, &claim, &old))
-        }
-        _ => created(request, claim),
-    })
+    Ok(created(request, Claim::new(objects.new)))
 }
 
-/// Whether a NodeClaim is about to be created or changed.
+/// Whether a NodeClaim is about to be created.
 fn is_reviewed(request: &AdmissionRequest<'_>) -> bool {
     let kind = &request.kind;
     kind.group == GROUP
         && kind.kind == "NodeClaim"
         && request.sub_resource.is_empty()
-        && request.operation.stores()
+        && request.operation == Operation::Create
 }
 
 fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> Result<NodeClaimReview, Answer<'b>> {
@@ -106,33 +100,12 @@ fn created<'b>(request: AdmissionRequest<'b>, claim: Claim<'_>) -> Result<NodeCl
             Ok(NodeClaimReview {
                 request: request.detached(),
                 pool: pool.into(),
-                uid: claim.uid.into(),
-                name: claim.name.into(),
+                uid: shortened(&claim.uid).into(),
+                name: shortened(&claim.name).into(),
             })
         }
         _ => Err(answer::admitted(&request, None)),
     }
-}
-
-/// A NodeClaim that changes its pool was never counted in the new one.
-fn moved<'b>(request: &AdmissionRequest<'b>, claim: &Claim<'_>, old: &Claim<'_>) -> Answer<'b> {
-    if claim.pool == old.pool || old.is_deleted || claim.is_deleted {
-        return answer::admitted(request, None);
-    }
-    let pool = |claim: &Claim<'_>| claim.pool.as_deref().unwrap_or("none").to_owned();
-    answer::denied_by(
-        request,
-        DenialStatus::Field {
-            path: format!("metadata.labels[{NODEPOOL_LABEL}]"),
-            message: format!(
-                "Forbidden: a NodeClaim cannot change its NodePool (from {} to {}), because the new NodePool has \
-                 not counted it. Delete it and let Karpenter create another one",
-                pool(old),
-                pool(claim)
-            ),
-        },
-        RULE,
-    )
 }
 
 #[cfg(test)]
@@ -187,11 +160,7 @@ impl NodeClaimReview {
 
     /// The limit is reached.
     pub fn deny(&self, denied: &Denial) -> Answer<'static> {
-        answer::denied_by(
-            &self.request,
-            DenialStatus::Forbidden(sentence(&self.pool, denied)),
-            RULE,
-        )
+        answer::forbidden(&self.request, sentence(&self.pool, denied), RULE)
     }
 
     /// Whether the limit is reached is not known.
@@ -201,7 +170,7 @@ impl NodeClaimReview {
              until it can",
             self.pool
         );
-        answer::denied_by(&self.request, DenialStatus::Forbidden(text), RULE)
+        answer::forbidden(&self.request, text, RULE)
     }
 }
 
@@ -245,7 +214,12 @@ fn full_sentence(pool: &str, full: &Full) -> String {
         let _ = write!(text, " ({terminating} {} terminating)", are(*terminating));
     }
     if *outstanding > 0 {
-        let _ = write!(text, ", {outstanding} more {} being created", are(*outstanding));
+        let places = if *outstanding == 1 {
+            "1 place is held by a creation".to_owned()
+        } else {
+            format!("{outstanding} places are held by creations")
+        };
+        let _ = write!(text, ", {places} not seen yet");
     }
     if *stale {
         text += " (by the last count, because listing NodeClaims takes too long)";
@@ -320,31 +294,14 @@ mod tests {
         going["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         for (operation, object, old) in [
             ("CREATE", claim(None), Value::Null),
-            ("CREATE", going.clone(), Value::Null),
+            ("CREATE", going, Value::Null),
             ("CREATE", claim(Some("../nodepools")), Value::Null),
             ("CREATE", json!({}), Value::Null),
-            ("UPDATE", claim(Some("general")), claim(Some("general"))),
-            ("UPDATE", claim(Some("other")), going),
+            ("UPDATE", claim(Some("other")), claim(Some("general"))),
             ("DELETE", Value::Null, claim(Some("general"))),
         ] {
             let answer = answered(&review(operation, &object, &old));
             assert_eq!(answer["response"]["allowed"], true, "{operation} {object} {old}");
-        }
-    }
-
-    #[test]
-    fn a_claim_keeps_its_pool() {
-        for (from, to) in [(Some("a"), Some("b")), (None, Some("b")), (Some("a"), None)] {
-            let answer = answered(&review("UPDATE", &claim(to), &claim(from)));
-            let status = &answer["response"]["status"];
-            assert_eq!(status["code"], 422, "{from:?} {to:?}");
-            let cause = &status["details"]["causes"][0];
-            assert_eq!(cause["field"], "metadata.labels[karpenter.sh/nodepool]");
-            let message = cause["message"].as_str().expect("a message");
-            assert!(
-                message.starts_with("Forbidden: a NodeClaim cannot change its NodePool"),
-                "{message}"
-            );
         }
     }
 
@@ -370,8 +327,8 @@ mod tests {
         assert_eq!(
             full(NodeLimitMode::Hard, 0, 6, 2, 1),
             "NodePool general is at its node limit of 5 (Hard): 5 NodeClaims count towards it (2 are terminating), \
-             1 more is being created. Raise the limit, or wait until a node is gone (terminationGracePeriod bounds \
-             its drain)"
+             1 place is held by a creation not seen yet. Raise the limit, or wait until a node is gone \
+             (terminationGracePeriod bounds its drain)"
         );
         assert_eq!(
             full(NodeLimitMode::Soft, 0, 1, 2, 0),

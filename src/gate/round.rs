@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep};
 use super::context::{GateContext, PoolLimit};
 use super::error::{CallError, GateError, OnError};
 use super::ledger_write::LedgerWrite;
-use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, MARGIN, Reads, write_limit};
-use super::waiter::Waiter;
+use super::reads::{FIRST_PAUSE, LONGEST_PAUSE, Reads, write_limit};
+use super::waiter::{Arrivals, MARGIN, Queue, Undecided, Waiter};
 use crate::cluster::ledgers::StoredLedger;
 
 /// The maximum age of a view that a denial rests on.
@@ -29,8 +29,11 @@ pub struct Round<'a> {
     context: &'a Arc<GateContext>,
     pool: &'a str,
     waiters: Vec<Waiter>,
+    /// Creations that were admitted without a decision. They are reserved with the next one.
+    undecided: Vec<Undecided>,
     /// UIDs whose reservations must be cancelled.
     releases: Vec<Uid>,
+    arrivals: &'a Arrivals,
     read: Reads<'a>,
 }
 
@@ -69,14 +72,16 @@ impl<'a> Round<'a> {
     pub fn new(
         context: &'a Arc<GateContext>,
         pool: &'a str,
-        waiters: Vec<Waiter>,
-        releases: Vec<Uid>,
+        Queue { waiters, releases }: Queue,
+        arrivals: &'a Arrivals,
     ) -> Self {
         Self {
             context,
             pool,
             waiters,
+            undecided: Vec::new(),
             releases,
+            arrivals,
             read: Reads::new(context, pool),
         }
     }
@@ -99,17 +104,17 @@ impl<'a> Round<'a> {
                 Err(CallError::Conflict) => needs = LEDGER,
                 Err(CallError::Failure { error, is_final }) => {
                     self.give_up(&error, pause, is_final);
-                    if !self.waiters.is_empty() {
+                    if !self.waiters.is_empty() || !self.undecided.is_empty() {
                         sleep(pause).await;
                     }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     needs = LEDGER;
                 }
             }
-            self.waiters.retain(|waiter| !waiter.has_gone());
+            self.drop_gone();
             if self.waiters.is_empty() {
                 unhurried += 1;
-                let is_idle = self.releases.is_empty() && !is_sweep;
+                let is_idle = self.releases.is_empty() && self.undecided.is_empty() && !is_sweep;
                 if is_idle || unhurried == UNHURRIED_STEPS {
                     return;
                 }
@@ -117,9 +122,17 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// Reads what is needed, and decides if that is enough. Returns what the next step needs, if there is one.
+    /// Reads what is needed, and decides. Returns what the next step needs, if there is one.
     async fn step(&mut self, needs: Needs) -> Result<Option<Needs>, CallError> {
         self.read.read(needs, &self.waiters).await?;
+        if needs.claims {
+            self.wait_for_claims().await?;
+        }
+        self.decide_by_what_is_read().await
+    }
+
+    /// Decides if that is enough. Returns what the next step needs, if there is one.
+    async fn decide_by_what_is_read(&mut self) -> Result<Option<Needs>, CallError> {
         let Some(Observed { value: pool, read }) = self.read.pool.clone() else {
             return Ok(Some(LIMIT));
         };
@@ -135,12 +148,12 @@ impl<'a> Round<'a> {
             value: pool.limit,
             read,
         };
-        match self.decide(limit, base.as_ref()) {
+        match self.decide(limit, base.as_ref(), &self.waiters) {
             Step::Read(needs) if needs.claims && self.read.claims_late => Err(CallError::Failure {
                 error: GateError::ListLate,
                 is_final: true,
             }),
-            Step::Read(needs) => Ok(Some(needs)),
+            Step::Read(needs) => self.decide_first(&pool, base, limit, needs).await,
             Step::Decided(decision) => self.carry_out(&pool, base, decision).await.map(|()| None),
         }
     }
@@ -153,14 +166,17 @@ impl<'a> Round<'a> {
         decision: Decision,
     ) -> Result<(), CallError> {
         let Decision { write, answers } = decision;
+        let answers: Vec<_> = answers.into_iter().skip(self.undecided.len()).collect();
         match write {
             Write::Required(ledger) => {
                 let write = self.write(pool, base.as_ref(), ledger);
                 self.store(&write).await?;
+                self.undecided.clear();
                 self.answer(pool, &answers, true);
             }
             Write::Useful(ledger) => {
                 let write = self.write(pool, base.as_ref(), ledger);
+                self.undecided.clear();
                 self.answer(pool, &answers, false);
                 if answers.is_empty() || !self.releases.is_empty() {
                     self.store_if_unchanged(&write).await?;
@@ -169,6 +185,7 @@ impl<'a> Round<'a> {
                 }
             }
             Write::Nothing => {
+                self.undecided.clear();
                 self.answer(pool, &answers, false);
                 if let Some(ledger) = base.as_ref().and_then(|base| base.released.clone()) {
                     let write = self.write(pool, base.as_ref(), ledger);
@@ -183,13 +200,9 @@ impl<'a> Round<'a> {
     fn write(&self, pool: &PoolLimit, base: Option<&LedgerToDecideOn>, ledger: Ledger) -> LedgerWrite {
         let total = |ledger: &Ledger| ledger.denied().map_or(0, |denied| denied.total);
         let before = base.map(LedgerToDecideOn::ledger);
-        // A watch may still show a deleted pool of that name. Garbage collection would then delete the ledger.
-        let is_read = self.read.pool.as_ref().is_some_and(|pool| pool.read.is_some());
-        let owner = base.map(|base| &base.stored.owner);
-        let read = pool.uid.as_ref().filter(|_| is_read || owner.is_none());
         LedgerWrite {
             pool: self.pool.into(),
-            owner: read.or(owner).cloned().unwrap_or_default(),
+            uid: pool.uid.clone().unwrap_or_default(),
             over: base.map(|base| base.stored.version),
             denials: total(&ledger).saturating_sub(before.map_or(0, total)),
             expired: before.map_or_else(Vec::new, |before| self.expired(before, &ledger)),
@@ -253,8 +266,11 @@ impl<'a> Round<'a> {
             }
             waiter.decide(*answer, pool.limit.map(|limit| limit.mode));
         }
-        if !is_recorded && denied > 0 {
-            self.context.answered(self.pool, denied);
+        if !is_recorded
+            && denied > 0
+            && let Some(owner) = self.read.owner()
+        {
+            self.context.answered(owner, denied);
         }
     }
 
@@ -283,7 +299,8 @@ impl<'a> Round<'a> {
         let creations = undecided.len();
         tracing::warn!(pool = self.pool, %error, creations, "could not decide on NodeClaim creations");
         for waiter in undecided {
-            waiter.fail(error.clone());
+            let undecided = waiter.fail(error.clone());
+            self.reserve_undecided(undecided);
         }
     }
 
@@ -297,7 +314,10 @@ impl<'a> Round<'a> {
         let now = self.context.shared.clock.now();
         Needs {
             ledger: false,
-            claims: self.context.has_overdue_reservation(self.pool, now),
+            claims: self
+                .read
+                .owner()
+                .is_some_and(|owner| self.context.has_overdue_reservation(owner, now)),
             limit: self.read.pool.is_none(),
         }
     }
@@ -311,7 +331,7 @@ impl<'a> Round<'a> {
                     value: value.limit,
                     read: *read,
                 };
-                self.decide(limit, self.base().as_ref())
+                self.decide(limit, self.base().as_ref(), &self.waiters)
             }
             None => Step::Read(LIMIT),
         };
@@ -324,7 +344,7 @@ impl<'a> Round<'a> {
     fn base(&self) -> Option<LedgerToDecideOn> {
         let stored = match &self.read.ledger {
             Some((stored, _)) => stored.clone(),
-            None => self.context.ledgers.known().get(self.pool),
+            None => self.context.ledgers.known().get(self.read.owner()?),
         }?;
         Some(LedgerToDecideOn {
             released: stored.ledger.release(&self.releases),
@@ -332,7 +352,12 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn decide(&self, limit: Observed<Option<LimitInForce>>, base: Option<&LedgerToDecideOn>) -> Step {
+    fn decide(
+        &self,
+        limit: Observed<Option<LimitInForce>>,
+        base: Option<&LedgerToDecideOn>,
+        waiters: &[Waiter],
+    ) -> Step {
         let context = self.context;
         let mut claims = context.claims.lock();
         let oldest = context.shared.clock.now().minus(OLDEST_VIEW);
@@ -340,7 +365,7 @@ impl<'a> Round<'a> {
         // Without a limit nothing is counted.
         let is_counted = limit.value.is_some();
         let is_suspect = is_counted && claims.is_suspect(self.pool);
-        if is_suspect && (!claims_late || self.waiters.is_empty()) {
+        if is_suspect && (!claims_late || waiters.is_empty()) {
             return Step::Read(CLAIMS);
         }
         let uncounted = ClaimView::default();
@@ -355,12 +380,18 @@ impl<'a> Round<'a> {
         // A list without disruptions proves nothing about them.
         let depends = limit.value.is_some_and(|limit| limit.depends_on_disruption());
         let listed = listed.filter(|listed| listed.whole || !depends);
+        let owner = self.read.owner();
+        // A pool that does not exist has no ledger.
+        let ledger_read = match owner {
+            Some(_) => self.read.ledger.as_ref().map(|(_, span)| *span),
+            None => limit.read,
+        };
         let ledgers = context.ledgers.known();
         let none = FirstSeen::new(context.shared.reservation_lifetime);
         let facts = Facts {
             ledger: Observed {
                 value: base.map(LedgerToDecideOn::ledger),
-                read: self.read.ledger.as_ref().map(|(_, span)| *span),
+                read: ledger_read,
             },
             version: base.map_or(0, |base| base.stored.version),
             claims: Observed {
@@ -369,15 +400,16 @@ impl<'a> Round<'a> {
             },
             claims_late,
             limit,
-            first_seen: ledgers.first_seen(self.pool).unwrap_or(&none),
+            first_seen: owner.and_then(|owner| ledgers.first_seen(owner)).unwrap_or(&none),
             clock: context.shared.clock.wall_seconds(),
-            untold: context.unrecorded(self.pool),
+            untold: owner.map_or(0, |owner| context.unrecorded(owner)),
         };
-        let requests: Vec<_> = self.waiters.iter().map(Waiter::request).collect();
+        let undecided = self.undecided.iter().map(Undecided::request);
+        let requests: Vec<_> = undecided.chain(waiters.iter().map(Waiter::request)).collect();
         let step = decide(&facts, &requests);
         // Too high a count denies one claim too many, too low a count admits one.
         let admits = |decision: &Decision| {
-            let mut answers = decision.answers.iter();
+            let mut answers = decision.answers.iter().skip(self.undecided.len());
             answers.any(|answer| !matches!(answer, RequestVerdict::Deny(_)))
         };
         match step {
@@ -392,6 +424,8 @@ fn surged(before: &Ledger, after: &Ledger) -> usize {
     let new = after.surged().iter().filter(|uid| !before.surged().contains(uid));
     new.count()
 }
+
+mod waiting;
 
 #[cfg(test)]
 mod tests;

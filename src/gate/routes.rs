@@ -63,7 +63,11 @@ impl ClaimWebhook {
         let open = move |body: &[u8]| {
             Ok(review::open(body)?.map_err(|answer| webhook.intake.note(webhook.route(on_error), answer)))
         };
-        let review = match self.intake.work(request, open).await? {
+        let body = self.intake.read(request).await?;
+        let (review, body) = self.intake.work(body, open).await?;
+        // Nothing of it is kept while the review waits.
+        drop(body);
+        let review = match review {
             Err(answer) => return Ok(answer),
             Ok(review) => review,
         };

@@ -1,11 +1,12 @@
 //! The concurrent parts of a reconciler: watches, leader election, controller.
 
+use std::future::pending;
 use std::sync::Arc;
 
-use futures_util::future::OptionFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::apply::Writer;
 use super::args::ReconcileArgs;
@@ -20,7 +21,7 @@ use crate::cluster::objects::{
     PoolObject,
 };
 use crate::cluster::{Candidate, Collection, Leadership, LedgerStore, Watch, WatchMetrics, ledgers_path};
-use crate::runtime::lifecycle::{Readiness, StatusBoard, StatusLine};
+use crate::runtime::lifecycle::{Heartbeat, Readiness, StatusBoard, StatusLine, spawn};
 use crate::runtime::policy_watch::PolicyInForce;
 use crate::runtime::telemetry::LogOnce;
 
@@ -41,6 +42,8 @@ pub struct Reconciler {
     pub watches: WatchMetrics,
     pub lines: Lines,
     pub readiness: Arc<Readiness>,
+    /// Beats within the task that works.
+    pub heartbeat: Heartbeat,
     pub end: CancellationToken,
 }
 
@@ -82,7 +85,11 @@ impl Reconciler {
         let seen = WatchedState::new(index, self.clock.clone());
         let elected = CancellationToken::new();
         let (candidate, leadership) = self.candidate(&client, namespace);
-        let election = candidate.map(|candidate| candidate.run(elected.clone()));
+        // A task of its own: a plan, or a page of pods, may take seconds.
+        let election = candidate.map(|candidate| {
+            let candidate = candidate.while_beats(self.heartbeat.clone());
+            AbortOnDropHandle::new(spawn(candidate.run(elected.clone())))
+        });
         let writer = Writer {
             client: client.clone(),
             leadership,
@@ -102,10 +109,20 @@ impl Reconciler {
         let work = async {
             controller.run(self.end.clone(), move || readiness.ready()).await;
             elected.cancel();
+            // It gives the Lease back.
+            pending::<()>().await;
+        };
+        let election_is_over = async {
+            match election {
+                Some(election) => drop(election.await),
+                None => elected.cancelled().await,
+            }
         };
         tokio::select! {
-            ((), _) = async { tokio::join!(work, OptionFuture::from(election)) } => {}
+            () = election_is_over => {}
+            () = work => {}
             () = self.watch(&client, namespace, &seen) => {}
+            () = self.heartbeat.beat() => {}
         }
     }
 
@@ -155,3 +172,6 @@ impl Reconciler {
         watch.run(objects, IndexFollower::<O>::new(seen)).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,7 @@ impl PoolReconciler {
         };
         let (pool, ledger, read) = tokio::try_join!(
             self.writer.read_pool(&name),
-            self.writer.call(|by| self.ledgers.state(&name, by)),
+            self.writer.call(|by| self.ledgers.state(snapshot.owner(), by)),
             self.writer.read_claim(claim, node.as_deref()),
         )?;
         let (Some(pool), Some(read)) = (pool, read) else {

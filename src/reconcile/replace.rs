@@ -160,8 +160,10 @@ impl PoolReconciler {
             }
             _ => None,
         };
-        let owner = (&*pool.name, &*pool.uid);
-        let written = |by| self.ledgers.set_replacement(owner, next, &snapshot.ledger, by);
+        let written = |by| {
+            self.ledgers
+                .set_replacement(snapshot.owner(), next, &snapshot.ledger, by)
+        };
         let written = self.writer.write_unless_stale("replacement", written).await?;
         Ok(written.is_some())
     }

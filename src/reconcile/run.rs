@@ -118,19 +118,16 @@ async fn run(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
         watches: WatchMetrics::register(&mut process.registry),
         lines,
         readiness: Arc::clone(&readiness),
+        heartbeat: process.heartbeat.clone(),
         end: process.drain.clone(),
     };
     let heartbeat = process.heartbeat.clone();
     let mut process = process
         .answer_probes(&work.args.probes, EVERYWHERE, readiness)
         .await?;
-    let beating = heartbeat.clone();
     process.tasks.spawn(RECONCILER, async move {
         let namespace = work.args.ledgers.ledger_namespace.clone();
-        tokio::select! {
-            () = work.run(lasting_client(cluster), &namespace) => {}
-            () = beating.beat() => {}
-        }
+        Box::pin(work.run(lasting_client(cluster), &namespace)).await;
     });
     process
         .tasks

@@ -32,14 +32,16 @@ impl PoolReconciler {
         if self.writer.observe || !snapshot.exists {
             return Ok(());
         }
-        let stored = self.writer.call(|by| self.ledgers.state(&pool.name, by)).await?;
+        let stored = self
+            .writer
+            .call(|by| self.ledgers.state(snapshot.owner(), by))
+            .await?;
         if stored.identity.is_some() {
             // The watch lags. Its next change leads to a new plan.
             return Ok(());
         }
         let has_claims = !self.writer.list_claims(&pool.name).await?.is_empty();
-        let owner = (&*pool.name, &*pool.uid);
-        let written = |by| self.ledgers.store_missing(owner, has_claims, by);
+        let written = |by| self.ledgers.store_missing(snapshot.owner(), has_claims, by);
         if self.writer.write_unless_stale("ledger", written).await?.is_some() {
             tracing::warn!(
                 nodepool = &*pool.name,
@@ -64,9 +66,8 @@ impl PoolReconciler {
             // The ledger is deleted with its pool.
             return Ok(());
         }
-        let owner = (&*pool.name, &*pool.uid);
         let known = &snapshot.ledger;
-        let written = |by| self.ledgers.set_victims(owner, victims, known, by);
+        let written = |by| self.ledgers.set_victims(snapshot.owner(), victims, known, by);
         // If another replica was faster, the watch shows soon what it wrote, and then a new plan is made.
         let written = self.writer.write_unless_stale("victims", written);
         if written.await?.is_some() {

@@ -91,8 +91,13 @@ impl WatchedState {
 
     /// Waits until a watch is complete.
     pub async fn completed(&self, watch: &'static str) {
-        while !self.is_up(watch) {
-            self.0.completed.notified().await;
+        loop {
+            // Before the check: what completes after it would be missed otherwise.
+            let completed = self.0.completed.notified();
+            if self.is_up(watch) {
+                return;
+            }
+            completed.await;
         }
     }
 

@@ -7,14 +7,13 @@ use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::drift::{DriftClaim, HashChange};
 use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::value::label::label_value;
 use serde::de::IgnoredAny;
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::block_in_place;
 
 use crate::cluster::objects::{Metadata, NODE_CLAIMS, Object, Texts};
 use crate::cluster::{ApiError, Collection, Deadline};
-use crate::runtime::telemetry::Counters;
+use crate::runtime::telemetry::{Counters, LogLimit};
 
 /// How long the list may take. The review continues without a late one.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -32,6 +31,7 @@ type ClaimObject = Object<Metadata<Texts, Texts>, IgnoredAny, IgnoredAny>;
 pub struct ClaimLister {
     claims: Arc<Collection<ClaimObject>>,
     turn: Arc<Semaphore>,
+    failures: Arc<LogLimit>,
     doubts: Counters,
 }
 
@@ -41,6 +41,7 @@ impl ClaimLister {
         Self {
             claims: Arc::new(Collection::new(client, NODE_CLAIMS)),
             turn: Arc::new(Semaphore::new(1)),
+            failures: Arc::default(),
             doubts,
         }
     }
@@ -52,15 +53,20 @@ impl ClaimLister {
         }
     }
 
-    /// The NodeClaims of a pool; `None` if that is not possible in time. Blocks the thread of the review, which has nothing else
-    /// to do.
-    pub fn list(&self, pool: &str) -> Option<Vec<DriftClaim>> {
+    /// The NodeClaims of a pool; `None` if that is not possible in time.
+    pub async fn list(&self, pool: &str) -> Option<Vec<DriftClaim>> {
+        // Anything else would be part of a query and of a log line.
+        label_value(pool).ok().filter(|()| !pool.is_empty())?;
         let _turn = self.turn.try_acquire().ok()?;
-        let listed = block_in_place(|| Handle::current().block_on(self.all(pool)).map_err(Box::new));
-        listed.unwrap_or_else(|error| {
-            tracing::warn!(pool, %error, "could not list NodeClaims, the changed template is judged by the NodePool's status");
-            None
-        })
+        match self.all(pool).await {
+            Ok(claims) => claims,
+            Err(error) => {
+                if let Some(left_out) = self.failures.permit("list") {
+                    tracing::warn!(pool, %error, left_out, "could not list NodeClaims, the changed template is judged by the NodePool's status");
+                }
+                None
+            }
+        }
     }
 
     async fn all(&self, pool: &str) -> Result<Option<Vec<DriftClaim>>, ApiError> {
@@ -75,5 +81,31 @@ impl ClaimLister {
             }
         }
         Ok(Some(claims))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use kube::Config;
+
+    use super::*;
+    use crate::runtime::telemetry::Registry;
+
+    #[tokio::test]
+    async fn a_name_that_is_no_label_value_is_part_of_no_query() {
+        let server = TcpListener::bind("127.0.0.1:0").expect("a port");
+        server.set_nonblocking(true).expect("it does not block");
+        let uri = format!("http://{}", server.local_addr().expect("an address"));
+        let config = Config::new(uri.parse().expect("a URI"));
+        let doubts = Registry::default().counters("doubts", "", "doubt");
+        let lister = ClaimLister::new(Client::try_from(config).expect("a client"), doubts);
+        for forged in ["", "a,b", "a notin (b)", &"a".repeat(64)] {
+            assert!(lister.list(forged).await.is_none(), "{forged}");
+        }
+        server.accept().expect_err("nobody asks");
+        assert!(lister.list("general").await.is_none(), "no answer comes");
+        server.accept().expect("it is asked");
     }
 }

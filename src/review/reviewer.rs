@@ -2,10 +2,12 @@
 //!
 //! Knows nothing of HTTP: the webhook and the `admit` command both call [`Reviewer::respond`].
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use poolgate_core::drift::{DriftClaim, HashChange};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review, review_deletion};
@@ -88,34 +90,55 @@ impl Reviewer {
         self
     }
 
-    /// Answers an AdmissionReview. Fails only if there is no request to answer.
+    /// Answers an AdmissionReview without NodeClaims. Fails only if there is no request to answer.
     pub fn respond<'b>(&self, endpoint: Endpoint, body: &'b [u8]) -> Result<Answer<'b>, Malformed> {
+        match self.respond_with(endpoint, body, |_| Ok::<_, Infallible>(None))? {
+            Ok(answer) => Ok(answer),
+            Err(never) => match never {},
+        }
+    }
+
+    /// Lists the NodeClaims of a pool whose template is changed; `None` if that is not possible in time.
+    pub async fn list(&self, pool: &str) -> Option<Vec<DriftClaim>> {
+        self.claims.as_ref()?.list(pool).await
+    }
+
+    /// Answers an AdmissionReview. If it changes the template of a pool, `claims` is called for the pool's NodeClaims; if they
+    /// are not there yet, its error is returned in place of an answer.
+    pub fn respond_with<'b, 'c, E>(
+        &self,
+        endpoint: Endpoint,
+        body: &'b [u8],
+        claims: impl FnOnce(&str) -> Result<Option<&'c [DriftClaim]>, E>,
+    ) -> Result<Result<Answer<'b>, E>, Malformed> {
         if !takes_at_most(MEMORY, body) {
             let request = envelope::open_without_objects(body)?;
-            return Ok(match subject_of(endpoint, &request) {
+            return Ok(Ok(match subject_of(endpoint, &request) {
                 Some(_) => answer::too_large(&request, MEMORY),
                 None => self.answer(endpoint, &request, &Review::default()),
-            });
+            }));
         }
         let (request, objects) = match envelope::open(body, REVIEWED) {
             Ok(read) => read,
             Err(Malformed::NotAReview(error)) => {
                 let request = envelope::open_without_objects(body)?;
-                return Ok(match subject_of(endpoint, &request) {
+                return Ok(Ok(match subject_of(endpoint, &request) {
                     Some(_) => answer::unreadable(&request, &error),
                     None => self.answer(endpoint, &request, &Review::default()),
-                });
+                }));
             }
             Err(error) => return Err(error),
         };
         if let Some(about) = self.about.as_ref().filter(|_| inquiry::is_inquiry(&request)) {
-            return Ok(answer::admitted_with_warning(
-                &request,
-                about.warning(endpoint.as_str(), "admitted"),
-            ));
+            let warning = about.warning(endpoint.as_str(), "admitted");
+            return Ok(Ok(answer::admitted_with_warning(&request, warning)));
         }
         let review = if let Some(subject) = subject_of(endpoint, &request) {
-            self.review(endpoint, &request, subject, &objects.new, objects.old.as_ref())
+            let old = objects.old.as_ref();
+            match self.review(endpoint, &request, subject, &objects.new, old, claims) {
+                Ok(review) => review,
+                Err(first) => return Ok(Err(first)),
+            }
         } else if scale::is_of_nodepool(&request) {
             scale::review(
                 &request.name,
@@ -132,37 +155,60 @@ impl Reviewer {
         } else {
             Review::default()
         };
-        Ok(self.answer(endpoint, &request, &review))
+        Ok(Ok(self.answer(endpoint, &request, &review)))
     }
 
-    fn review(
+    fn review<'c, E>(
         &self,
         endpoint: Endpoint,
         request: &AdmissionRequest<'_>,
         subject: Subject,
         object: &Json<'_>,
         old: Option<&Json<'_>>,
-    ) -> Review {
+        claims: impl FnOnce(&str) -> Result<Option<&'c [DriftClaim]>, E>,
+    ) -> Result<Review, E> {
         let old = old.filter(|_| request.operation == Operation::Update);
         let policy = &self.policy.load().policy;
-        let claims = self.claims.as_ref().zip(old).and_then(|(claims, old)| {
-            let hash = replaces_nodes(subject, object, old)?;
-            // The mutating endpoint warns of nothing: there the NodeClaims matter only if the change may be denied.
-            match endpoint {
-                Endpoint::Validate => claims.count(hash),
-                Endpoint::Mutate if policy.drift.must_be_acknowledged(&request.name) => {}
-                Endpoint::Mutate => return None,
+        let claims = if let Some((lister, hash)) = self.lists_claims(endpoint, request, subject, object, old)
+        {
+            let listed = claims(&request.name)?;
+            if endpoint == Endpoint::Validate {
+                lister.count(hash);
             }
-            claims.list(&request.name)
-        });
+            listed
+        } else {
+            None
+        };
         let request = Request {
             subject,
             object,
             old,
-            claims: claims.as_deref(),
+            claims,
             at: Timestamp::now(),
         };
-        review(&request, policy, &self.view.karpenter())
+        Ok(review(&request, policy, &self.view.karpenter()))
+    }
+
+    /// What lists the NodeClaims on which the review of an object depends, and how its template changes.
+    fn lists_claims(
+        &self,
+        endpoint: Endpoint,
+        request: &AdmissionRequest<'_>,
+        subject: Subject,
+        object: &Json<'_>,
+        old: Option<&Json<'_>>,
+    ) -> Option<(&ClaimLister, HashChange)> {
+        let lister = self.claims.as_ref()?;
+        let hash = replaces_nodes(subject, object, old?)?;
+        // The mutating endpoint warns of nothing: there the NodeClaims matter only if the change may be denied.
+        let depends = endpoint == Endpoint::Validate
+            || self
+                .policy
+                .load()
+                .policy
+                .drift
+                .must_be_acknowledged(&request.name);
+        depends.then_some((lister, hash))
     }
 
     fn answer<'b>(&self, endpoint: Endpoint, request: &AdmissionRequest<'b>, review: &Review) -> Answer<'b> {

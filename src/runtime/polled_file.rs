@@ -1,11 +1,14 @@
 //! Files that are read again at an interval, such as those of a mounted Secret or ConfigMap. A watch on such a file
 //! would stop: the volume replaces the directory that is watched.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use poolgate_files::sources::read_bytes;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,8 +24,8 @@ pub const MAX_BYTES: usize = 1 << 20;
 /// How long reading a file may take: a volume may hang.
 const READ_LIMIT: Duration = Duration::from_secs(5);
 
-/// The most simultaneous reads. Reads of a hanging volume never end, and each has a thread.
-static READS: Semaphore = Semaphore::const_new(16);
+/// One read of each file at a time: a read of a hanging volume never ends, and has a thread. Other files wait for none.
+static READS: Mutex<BTreeMap<PathBuf, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
 
 /// Something that is loaded from files. It also says what is in force while they cannot be used.
 pub trait Load {
@@ -186,10 +189,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_bytes(path, MAX_BYTES)
 }
 
-/// The same on a thread that can be abandoned, while not too many have been.
+/// The same on a thread that can be abandoned.
 pub async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
+    let turns = READS.lock().entry(path.clone()).or_insert_with(one).clone();
     let reading = async {
-        let turn = READS.acquire().await.map_err(io::Error::other)?;
+        let turn = turns.acquire_owned().await.map_err(io::Error::other)?;
         let read = spawn_blocking(move || {
             let _turn = turn;
             read(&path)
@@ -205,9 +209,15 @@ pub async fn read_in_time(path: PathBuf) -> io::Result<Vec<u8>> {
     }
 }
 
+fn one() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(1))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::fs::OpenOptions;
+    use std::process::Command;
 
     use super::*;
 
@@ -309,5 +319,30 @@ mod tests {
             (1, 5, 0),
             "what is in force is there again"
         );
+    }
+
+    #[tokio::test]
+    async fn a_file_that_hangs_delays_no_other_and_takes_one_thread() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (hanging, other) = (directory.path().join("hanging"), directory.path().join("other"));
+        let made = Command::new("mkfifo").arg(&hanging).status().expect("mkfifo");
+        assert!(made.success());
+        fs::write(&other, "1").expect("written");
+        let reads: Vec<_> = (0..20)
+            .map(|_| tokio::spawn(read_in_time(hanging.clone())))
+            .collect();
+        tokio::task::yield_now().await;
+        let read = timeout(READ_LIMIT / 2, read_in_time(other)).await;
+        assert_eq!(read.expect("nothing delays it").expect("the file"), b"1");
+        // Its reads end when somebody writes.
+        let writer = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&hanging)
+            .expect("a writer");
+        drop(writer);
+        for read in reads {
+            read.abort();
+        }
     }
 }

@@ -23,6 +23,9 @@ const MAX_CONNECTIONS: usize = 256;
 /// keep it out. Prometheus repeats a scrape on a connection that is being closed.
 const IDLE: Duration = Duration::from_secs(5);
 
+/// How long a connection may last. Nobody has to keep one here.
+const LIFETIME: Duration = Duration::from_mins(1);
+
 /// Where the probes are answered.
 #[derive(Debug, Args)]
 pub struct ProbeArgs {
@@ -57,6 +60,7 @@ impl Probes {
             readiness: Arc::clone(&self.readiness),
             router: router(self),
             max_connections: MAX_CONNECTIONS,
+            lifetime: LIFETIME,
             idle: IDLE,
             grace: Duration::ZERO,
             metrics,

@@ -143,7 +143,7 @@ impl<'f> PoolFacts<'f> {
         });
         let ledgers = facts.ledgers.as_ref().ok();
         let ledger = ledgers.map(|ledgers| {
-            let its = ledgers.iter().find(|stored| *stored.pool == *pool.name);
+            let its = ledgers.iter().find(|stored| *stored.owner == *pool.uid);
             its.map(ledgers::state).unwrap_or_default()
         });
         let reconciler = facts.reconciler.as_ref();
@@ -185,7 +185,9 @@ impl<'f> PoolFacts<'f> {
     /// Its ledger as it is stored, if it is known to have one.
     fn stored(&self) -> Option<&'f StoredLedger> {
         let ledgers = self.facts.ledgers.as_ref().ok()?;
-        ledgers.iter().find(|stored| *stored.pool == *self.name())
+        ledgers
+            .iter()
+            .find(|stored| *stored.owner == *self.known.pool.uid)
     }
 
     fn report(&self, has_gate: Option<bool>) -> PoolReport {

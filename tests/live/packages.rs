@@ -221,7 +221,8 @@ fn no_profile_that_denies_is_rendered_with_a_ca_bundle_that_nobody_fills() {
             .iter()
             .filter(|(name, _)| name.contains("WebhookConfiguration"));
         configurations
-            .map(|(_, object)| object["webhooks"][0]["clientConfig"]["caBundle"].clone())
+            .flat_map(|(_, object)| object["webhooks"].as_array().expect("webhooks").clone())
+            .map(|webhook| webhook["clientConfig"]["caBundle"].clone())
             .collect()
     };
     let authority = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n";
@@ -400,19 +401,18 @@ fn webhooks(objects: &Objects) -> Vec<(String, String)> {
         .filter(|(name, _)| name.contains("WebhookConfiguration"));
     configurations
         .map(|(name, object)| {
-            let [webhook] = object["webhooks"].as_array().expect("webhooks").as_slice() else {
-                panic!(
-                    "{name} has several webhooks: who applies one less cannot drop it beside its caBundle"
-                );
-            };
-            let words = [
-                &webhook["failurePolicy"],
-                &webhook["clientConfig"]["service"]["path"],
-            ];
-            (
-                name.clone(),
-                words.map(|word| word.as_str().expect("a word")).join(" "),
-            )
+            let words = object["webhooks"]
+                .as_array()
+                .expect("webhooks")
+                .iter()
+                .flat_map(|webhook| {
+                    [
+                        &webhook["failurePolicy"],
+                        &webhook["clientConfig"]["service"]["path"],
+                    ]
+                });
+            let words: Vec<_> = words.map(|word| word.as_str().expect("a word")).collect();
+            (name.clone(), words.join(" "))
         })
         .collect()
 }
@@ -422,14 +422,14 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
     let strict = ["--set=profile=gate-strict", "--set=gateStrict.pools={licensed}"];
     let mutate = ("MutatingWebhookConfiguration  poolgate", "Ignore /mutate");
     let validate = "ValidatingWebhookConfiguration  poolgate";
-    let gate = ("ValidatingWebhookConfiguration  poolgate-gate", "Ignore /gate");
+    // Always both: who applies one webhook less cannot drop it beside its caBundle.
+    let gate = (
+        "ValidatingWebhookConfiguration  poolgate-gate",
+        "Ignore /gate Fail /gate/strict",
+    );
     let deletion = (
         "ValidatingWebhookConfiguration  poolgate-deletion",
         "Ignore /validate/delete",
-    );
-    let strict_gate = (
-        "ValidatingWebhookConfiguration  poolgate-gate-strict",
-        "Fail /gate/strict",
     );
     for (values, expected) in [
         (&[][..], &[mutate, (validate, "Ignore /validate")][..]),
@@ -441,9 +441,10 @@ fn observe_blocks_nothing_and_each_step_adds_to_the_one_before() {
             &["--set=profile=gate"],
             &[mutate, (validate, "Fail /validate"), gate],
         ),
+        (&strict, &[mutate, (validate, "Fail /validate"), gate]),
         (
-            &strict,
-            &[mutate, (validate, "Fail /validate"), gate, strict_gate],
+            &["--set=gate.enabled=true"],
+            &[mutate, (validate, "Ignore /validate"), gate],
         ),
         (
             &["--set=deletion.enabled=true"],
@@ -784,33 +785,28 @@ fn an_exempt_pool_needs_poolgate_for_nothing_that_makes_nodes() {
     for (configuration, condition) in [
         (
             "MutatingWebhookConfiguration  poolgate",
-            "!(object.metadata.?name.orValue('') in 'system'.split(' '))",
+            "!(object.metadata.?name.orValue('') in ['system'])",
         ),
         (
             "ValidatingWebhookConfiguration  poolgate",
-            "!(object.metadata.?name.orValue('') in 'system'.split(' '))",
+            "!(object.metadata.?name.orValue('') in ['system'])",
         ),
         (
             "ValidatingWebhookConfiguration  poolgate-deletion",
-            "!(oldObject.metadata.name in 'system'.split(' '))",
+            "!(oldObject.metadata.name in ['system'])",
         ),
         (
             "ValidatingWebhookConfiguration  poolgate-gate",
-            "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
-        ),
-        (
-            "ValidatingWebhookConfiguration  poolgate-gate-strict",
-            "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in 'system'.split(' '))",
+            "!(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in ['system'])",
         ),
     ] {
-        let object = &objects[configuration];
-        let conditions = object["webhooks"][0]["matchConditions"]
-            .as_array()
-            .expect("conditions");
-        assert!(
-            conditions.iter().any(|found| found["expression"] == condition),
-            "{configuration}: {conditions:?}"
-        );
+        for webhook in objects[configuration]["webhooks"].as_array().expect("webhooks") {
+            let conditions = webhook["matchConditions"].as_array().expect("conditions");
+            assert!(
+                conditions.iter().any(|found| found["expression"] == condition),
+                "{configuration}: {conditions:?}"
+            );
+        }
     }
     let both = template(&[&strict[..], &["--set=exemptPools={licensed}"]].concat());
     assert!(both.stderr.contains("Remove it from one of them"), "{both:?}");

@@ -16,10 +16,9 @@ pub(super) const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
 pub(super) const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 pub(super) const NODES: &str = "/api/v1/nodes";
 pub(super) const PODS: &str = "/api/v1/pods";
-pub(super) const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps";
-pub(super) const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases";
 pub(super) const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
-pub(super) const NAMESPACE: &str = "poolgate-ledgers";
+/// The namespace of the ledgers at first.
+const NAMESPACE: &str = "poolgate-ledgers";
 /// When the simulated time begins.
 const EPOCH: &str = "2026-01-05T00:00:00Z";
 
@@ -34,6 +33,10 @@ pub(super) struct Inner {
     pub(super) store: Store,
     pub(super) faults: Faults,
     pub(super) checker: Checker,
+    /// Where processes that start now have their ledgers and their Lease.
+    pub(super) namespace: String,
+    /// The version at which the cache of one API server stands still.
+    pub(super) cached: Option<u64>,
     /// The lists that have more pages.
     pub(super) pages: Vec<(u64, Vec<Arc<Value>>)>,
     trace: DefaultHasher,
@@ -47,6 +50,8 @@ impl Cluster {
                 store: Store::new(),
                 faults,
                 checker: Checker::default(),
+                namespace: NAMESPACE.into(),
+                cached: None,
                 pages: Vec::new(),
                 trace: DefaultHasher::new(),
                 is_shown,
@@ -85,16 +90,17 @@ impl Cluster {
 
     /// Changes what is stored, as somebody who is not poolgate, and shows every change to the checker.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Store) -> T) -> T {
-        let (result, changes) = {
+        let (result, changes, namespace) = {
             let mut inner = self.lock();
             let known = inner.store.changes.len();
             let result = change(&mut inner.store);
             let changes: Vec<Change> = inner.store.changes.get(known..).unwrap_or_default().to_vec();
-            (result, changes)
+            (result, changes, inner.namespace.clone())
         };
         for change in changes {
             let mut line = format!("stored {} {}/{}", change.version, change.key.0, change.key.1);
-            if change.key.0 == LEDGERS
+            let kind = kind(&change.key.0, &namespace);
+            if kind == Some(Kind::Ledger)
                 && let Some(now) = &change.now
             {
                 let _ = write!(
@@ -107,7 +113,7 @@ impl Cluster {
                 line += " (gone)";
             }
             self.note(&line);
-            if let Some(kind) = kind(&change.key.0) {
+            if let Some(kind) = kind {
                 let (before, now) = (change.before.as_deref().cloned(), change.now.as_deref().cloned());
                 self.tell(&Event::Stored { kind, before, now });
             }
@@ -128,14 +134,24 @@ impl Cluster {
     }
 }
 
+/// The path of the ledgers in this namespace.
+pub(super) fn ledgers(namespace: &str) -> String {
+    format!("/api/v1/namespaces/{namespace}/configmaps")
+}
+
+/// The path of the Leases in this namespace.
+pub(super) fn leases(namespace: &str) -> String {
+    format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
+}
+
 /// The kind of the objects at this path, if it matters.
-fn kind(path: &str) -> Option<Kind> {
+fn kind(path: &str, namespace: &str) -> Option<Kind> {
     match path {
         POOLS => Some(Kind::Pool),
         CLAIMS => Some(Kind::Claim),
         NODES => Some(Kind::Node),
-        LEDGERS => Some(Kind::Ledger),
-        LEASES => Some(Kind::Lease),
+        _ if path == ledgers(namespace) => Some(Kind::Ledger),
+        _ if path == leases(namespace) => Some(Kind::Lease),
         _ => None,
     }
 }

@@ -55,9 +55,25 @@ pub(super) enum Fault {
     ShortTimeouts,
     /// The API server stores what was admitted as late as it may.
     LateCommits,
+    /// Another webhook denies what the gate has admitted.
+    OtherWebhook,
+    /// LISTs of NodeClaims take two seconds, or never end.
+    SlowLists,
+    /// Strangers ask the gates, with the shortest and the longest deadline.
+    Strangers,
+    /// Watches are served by an API server whose cache stands still.
+    OldCaches,
+    /// Users give NodeClaims another pool, or none.
+    Relabelled,
+    /// The Lease is deleted.
+    LeaseDeleted,
+    /// A later release writes ledgers too.
+    LaterRelease,
+    /// The ledgers move to another namespace.
+    LedgersMoved,
 }
 
-const ALL: [Fault; 22] = [
+const ALL: [Fault; 30] = [
     Fault::Slow,
     Fault::LostCalls,
     Fault::LostAnswers,
@@ -80,10 +96,18 @@ const ALL: [Fault; 22] = [
     Fault::RepeatedCalls,
     Fault::ShortTimeouts,
     Fault::LateCommits,
+    Fault::OtherWebhook,
+    Fault::SlowLists,
+    Fault::Strangers,
+    Fault::OldCaches,
+    Fault::Relabelled,
+    Fault::LeaseDeleted,
+    Fault::LaterRelease,
+    Fault::LedgersMoved,
 ];
 
 /// Faults that are worse together: what is lost is not known to somebody who sees it late.
-const TOGETHER: [&[Fault]; 8] = [
+const TOGETHER: [&[Fault]; 12] = [
     &[Fault::OpenedDeleted, Fault::Lag, Fault::LateCommits],
     &[Fault::OpenedDeleted, Fault::SilentWatches, Fault::LateCommits],
     &[Fault::LedgersDeleted, Fault::Lag, Fault::LateCommits],
@@ -92,6 +116,10 @@ const TOGETHER: [&[Fault]; 8] = [
     &[Fault::PoolsReplaced, Fault::Lag, Fault::LateCalls],
     &[Fault::OtherLimits, Fault::Pauses, Fault::Lag],
     &[Fault::RepeatedCalls, Fault::LostAnswers, Fault::ShortTimeouts],
+    &[Fault::PoolsReplaced, Fault::LateCommits],
+    &[Fault::LedgersMoved, Fault::LateCommits],
+    &[Fault::Strangers, Fault::SlowLists],
+    &[Fault::LaterRelease, Fault::OtherLimits],
 ];
 
 /// How long the API server works on a call at most: a create may be stored so long after it came.
@@ -126,6 +154,12 @@ impl Faults {
         Self { random, kinds, until }
     }
 
+    /// The same, of these kinds.
+    pub(super) fn of_kinds(self, kinds: &[Fault]) -> Self {
+        let kinds = kinds.iter().copied().collect();
+        Self { kinds, ..self }
+    }
+
     pub(super) fn until(&self) -> Instant {
         self.until
     }
@@ -133,6 +167,11 @@ impl Faults {
     /// Whether this kind happens in this run, and has not ended.
     pub(super) fn has(&self, kind: Fault) -> bool {
         self.kinds.contains(&kind) && Instant::now() < self.until
+    }
+
+    /// Whether nothing goes wrong but what these are.
+    pub(super) fn are_only(&self, kinds: &[Fault]) -> bool {
+        self.kinds.iter().all(|kind| kinds.contains(kind))
     }
 
     /// Whether it happens now, with this probability.
@@ -150,8 +189,8 @@ impl Faults {
         self.random.random_range(0..number.max(1))
     }
 
-    /// What becomes of a call of poolgate to the API server.
-    pub(super) fn fate(&mut self) -> Fate {
+    /// What becomes of a call of poolgate to the API server, which may be a LIST of NodeClaims.
+    pub(super) fn fate(&mut self, is_list: bool) -> Fate {
         let mut fate = Fate {
             before: self.between(0, 4),
             after: self.between(0, 4),
@@ -164,6 +203,10 @@ impl Faults {
             fate.before = self.between(2_000, 30_000);
         }
         fate.is_lost = self.strikes(Fault::LostCalls, 0.25);
+        if is_list && self.strikes(Fault::SlowLists, 0.8) {
+            fate.before = Duration::from_secs(2);
+            fate.is_lost |= self.random.random_bool(0.2);
+        }
         fate.is_unanswered = self.strikes(Fault::LostAnswers, 0.25);
         if self.strikes(Fault::Refusals, 0.3) {
             fate.refused = [409, 429, 500].choose(&mut self.random).copied();

@@ -12,10 +12,13 @@ mod expect;
 mod faults;
 #[path = "../support/history.rs"]
 mod history;
+mod judged;
 mod karpenter;
+mod moved;
 mod process;
 mod server;
 mod store;
+mod strangers;
 mod trouble;
 mod watch;
 mod world;
@@ -39,14 +42,18 @@ const FIXED: Range<u64> = 0..240;
 const FRESH: u64 = 800;
 
 /// What must have happened in them, or they show nothing.
-const MUST_HAPPEN: [&str; 12] = [
+const MUST_HAPPEN: [&str; 16] = [
     "admitted",
     "conflict",
     "closed ledger opened",
     "denied at the limit",
     "denied by a closed ledger",
+    "denied by another webhook",
     "held",
     "leader",
+    "ledger of a later release",
+    "ledgers moved",
+    "relabelling denied",
     "replacement",
     "reservation expired",
     "reservation released",

@@ -23,7 +23,7 @@ use tokio::task::spawn_local;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
-use super::cluster::{Cluster, NAMESPACE};
+use super::cluster::Cluster;
 use super::server::Connection;
 use crate::cluster::clock::Clock;
 use crate::cluster::view::ClusterView;
@@ -31,7 +31,7 @@ use crate::cluster::{ClusterMetrics, WatchMetrics, reconnecting};
 use crate::gate::{self, ClaimWebhook, GateContext, GateMetrics, PATHS, Shared};
 use crate::reconcile::{Lines, ReconcileArgs, ReconcileMetrics, Reconciler, unhold_with};
 use crate::runtime::lifecycle::simulated::{OfProcess, PROCESS};
-use crate::runtime::lifecycle::{Readiness, StatusBoard, spawn};
+use crate::runtime::lifecycle::{Heartbeat, Readiness, StatusBoard, spawn};
 use crate::runtime::telemetry::Registry;
 use crate::serving::admission::About;
 use crate::serving::cluster_watch::ClusterWatch;
@@ -136,6 +136,7 @@ impl Gate {
         let (requests, mut asked) = mpsc::unbounded_channel::<Asked>();
         let client = client(cluster, name);
         let clock = clock(cluster, name);
+        let namespace = cluster.lock().namespace.clone();
         let main = async move {
             let view = Arc::new(ClusterView::default());
             let board = StatusBoard::default();
@@ -147,12 +148,12 @@ impl Gate {
                 reservation_lifetime: lifetime,
             };
             let client = client();
-            let context = GateContext::new(&client, NAMESPACE, shared);
+            let context = GateContext::new(&client, &namespace, shared);
             let gate = gate::Gate::new(false, Arc::clone(&context));
             let followed = gate::follow(
                 context,
                 client.clone(),
-                NAMESPACE,
+                &namespace,
                 &board,
                 metrics.watches.clone(),
             );
@@ -213,6 +214,7 @@ struct Flags {
 /// Starts a reconciler.
 pub(super) fn reconciler(cluster: &Arc<Cluster>, name: &str) -> Process {
     let client = client(cluster, name);
+    let namespace = cluster.lock().namespace.clone();
     let args = Flags::parse_from(["reconcile", "--settle=1m", "--over-limit=terminate"]).args;
     let board = StatusBoard::default();
     let mut registry = Registry::default();
@@ -225,19 +227,21 @@ pub(super) fn reconciler(cluster: &Arc<Cluster>, name: &str) -> Process {
         metrics: ReconcileMetrics::register(&mut registry),
         watches: WatchMetrics::default(),
         readiness: Arc::new(Readiness::default()),
+        heartbeat: Heartbeat::default(),
         end: CancellationToken::new(),
     };
-    Process::start(async move { Box::pin(part.run(client(), NAMESPACE)).await })
+    Process::start(async move { Box::pin(part.run(client(), &namespace)).await })
 }
 
 /// Starts what the `CronJob` runs: it removes all marks if no reconciler has renewed its Lease for long.
 pub(super) fn unhold(cluster: &Arc<Cluster>, name: &str) {
     let client = Connection::client(cluster, name, false);
     let clock = clock(cluster, name);
+    let namespace = cluster.lock().namespace.clone();
     let longest = Some(Duration::from_mins(15));
     Process::start(async move {
         // A failed run is repeated by the next one.
-        let _ = unhold_with(client, (None, NAMESPACE), longest, clock).await;
+        let _ = unhold_with(client, (None, &namespace), longest, clock).await;
     });
 }
 
@@ -246,7 +250,7 @@ fn client(cluster: &Arc<Cluster>, name: &str) -> impl Fn() -> kube::Client + Sen
     let (cluster, name) = (Arc::clone(cluster), name.to_owned());
     move || {
         let (cluster, name) = (Arc::clone(&cluster), name.clone());
-        reconnecting(NAMESPACE, move || {
+        reconnecting("default", move || {
             ready(Ok(Connection::client(&cluster, &name, true)))
         })
     }

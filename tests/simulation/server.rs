@@ -16,11 +16,14 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::cluster::{CLAIMS, Cluster, LEDGERS, NAMESPACE, delete};
+use super::cluster::{CLAIMS, Cluster, delete, leases};
 use super::faults::Fault;
 use super::history::Event;
 use super::store::{Refusal, metadata};
 use super::watch::Watch;
+
+/// An answer that comes sooner is still waited for.
+const HEARD: Duration = Duration::from_secs(1);
 
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
@@ -76,7 +79,7 @@ impl Connection {
             },
             dead_until: Arc::default(),
         };
-        kube::Client::new(connection, NAMESPACE)
+        kube::Client::new(connection, "default")
     }
 
     async fn serve(self, request: Request<Body>) -> Answer {
@@ -94,7 +97,9 @@ impl Connection {
                 let dies = inner.faults.strikes(Fault::DeadConnections, 0.01);
                 *dead = dies.then(|| Instant::now() + inner.faults.between(20_000, 100_000));
             }
-            (inner.faults.fate(), *dead)
+            let is_list = parts.method == Method::GET && parts.uri.path() == CLAIMS;
+            let is_list = is_list && !target.contains("watch=");
+            (inner.faults.fate(is_list), *dead)
         };
         let who = &self.caller.name;
         self.cluster
@@ -128,6 +133,11 @@ impl Connection {
             self.cluster.note("  unanswered");
             return pending().await;
         }
+        let of_leases = leases(&self.cluster.lock().namespace);
+        let is_lease = call.method == Method::GET && call.path.starts_with(&of_leases);
+        if is_lease && answer.status() == StatusCode::OK && fate.before < HEARD {
+            self.cluster.tell(&Event::LeaseRead { by: who.clone() });
+        }
         sleep(fate.after).await;
         answer
     }
@@ -160,7 +170,9 @@ fn status(code: u16, message: &str) -> Answer {
         404 => "NotFound",
         409 => "Conflict",
         410 => "Expired",
+        422 => "Invalid",
         429 => "TooManyRequests",
+        504 => "Timeout",
         _ => "InternalError",
     };
     let status = json!({
@@ -174,6 +186,7 @@ fn refused(refusal: Refusal) -> Answer {
         Refusal::NotFound => status(404, "not found"),
         Refusal::Conflict => status(409, "the object has been modified"),
         Refusal::Exists => status(409, "already exists"),
+        Refusal::Invalid => status(422, "the label never changes"),
     }
 }
 
@@ -239,7 +252,7 @@ impl Call<'_> {
     }
 
     fn count_conflict(&self, path: &str, written: &Result<Arc<Value>, Refusal>) {
-        if path == LEDGERS && matches!(written, Err(Refusal::Conflict | Refusal::Exists)) {
+        if path.ends_with("/configmaps") && matches!(written, Err(Refusal::Conflict | Refusal::Exists)) {
             self.connection.cluster.lock().checker.happens("conflict");
         }
     }
@@ -327,6 +340,13 @@ impl Call<'_> {
                 Some((key, value)) => object["metadata"]["labels"][key] == value,
                 None => !object["metadata"]["labels"][term].is_null(),
             };
+            let is_labelled = match labels.split_once(" in (") {
+                Some((key, values)) => {
+                    let mut values = values.trim_end_matches(')').split(',');
+                    values.any(|value| object["metadata"]["labels"][key] == value)
+                }
+                None => labels.split(',').filter(|term| !term.is_empty()).all(label),
+            };
             let field = |term: &str| {
                 let (is_other, key, value) = match term.split_once("!=") {
                     Some((key, value)) => (true, key, value),
@@ -337,8 +357,7 @@ impl Call<'_> {
                 let stored = key.split('.').fold(object, |object, key| &object[key]);
                 (stored.as_str().unwrap_or_default() == value) != is_other
             };
-            labels.split(',').filter(|term| !term.is_empty()).all(label)
-                && fields.split(',').filter(|term| !term.is_empty()).all(field)
+            is_labelled && fields.split(',').filter(|term| !term.is_empty()).all(field)
         }
     }
 
@@ -348,8 +367,16 @@ impl Call<'_> {
             .parameter("resourceVersion")
             .and_then(|version| version.parse().ok())
             .unwrap_or_default();
-        if from < cluster.lock().store.compacted {
-            return status(410, "too old resource version");
+        let is_behind = {
+            let mut inner = cluster.lock();
+            if from < inner.store.compacted {
+                return status(410, "too old resource version");
+            }
+            inner.faults.strikes(Fault::OldCaches, 0.5)
+        };
+        let cached = cluster.lock().cached.filter(|_| is_behind);
+        if cached.is_some_and(|cached| from > cached) {
+            return status(504, "Too large resource version");
         }
         let seconds = self
             .parameter("timeoutSeconds")
@@ -363,6 +390,7 @@ impl Call<'_> {
             ends: Instant::now() + Duration::from_secs(seconds.unwrap_or(300)),
             bookmarked: Instant::now(),
             is_ending: false,
+            is_behind,
             cluster,
         };
         let events = futures_util::stream::unfold(watch, |mut watch| async move {

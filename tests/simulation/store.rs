@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
+use super::cluster::CLAIMS;
+
 /// The path of all objects of a kind, and the name of one.
 pub(super) type Key = (String, String);
 
@@ -27,6 +29,8 @@ pub(super) enum Refusal {
     /// It has changed, or another owner has the field.
     Conflict,
     Exists,
+    /// A fence denies it.
+    Invalid,
 }
 
 /// All objects of the cluster.
@@ -41,6 +45,12 @@ pub(super) struct Store {
     pub(super) compacted: u64,
     uids: u64,
     announced: watch::Sender<u64>,
+}
+
+/// What the fence of claims denies to everybody, whatever the state of the claim: manifests/helm/templates/fences/claims.yaml.
+fn is_relabelled(before: &Value, now: &Value) -> bool {
+    before["metadata"]["labels"]["karpenter.sh/nodepool"]
+        != now["metadata"]["labels"]["karpenter.sh/nodepool"]
 }
 
 /// The metadata of an object.
@@ -111,6 +121,9 @@ impl Store {
             if !wanted.is_empty() && wanted != metadata(&stored, field) {
                 return Err(Refusal::Conflict);
             }
+        }
+        if path == CLAIMS && is_relabelled(&stored, &object) {
+            return Err(Refusal::Invalid);
         }
         for field in ["uid", "creationTimestamp", "deletionTimestamp"] {
             let kept = &stored["metadata"][field];

@@ -25,6 +25,8 @@ pub(super) struct Watch {
     pub(super) ends: Instant,
     pub(super) bookmarked: Instant,
     pub(super) is_ending: bool,
+    /// Whether the API server is the one whose cache stands still sometimes.
+    pub(super) is_behind: bool,
 }
 
 impl Watch {
@@ -78,11 +80,13 @@ impl Watch {
     /// What has changed since the last lines.
     fn lines(&mut self) -> String {
         let inner = self.cluster.lock();
+        let cached = inner.cached.filter(|_| self.is_behind);
+        let newest = cached.unwrap_or(inner.store.version);
         let changes = &inner.store.changes;
         let from = changes.partition_point(|change| change.version <= self.version);
         let mut lines = String::new();
         for change in changes.get(from..).unwrap_or_default() {
-            if change.key.0 == self.path {
+            if change.key.0 == self.path && change.version <= newest {
                 let is_wanted = |object: &Option<Arc<Value>>| {
                     object.as_ref().is_some_and(|object| (self.selected)(object))
                 };
@@ -97,7 +101,7 @@ impl Watch {
                 lines += &line(kind, &object);
             }
         }
-        self.version = self.version.max(inner.store.version);
+        self.version = self.version.max(newest);
         lines
     }
 }

@@ -44,7 +44,13 @@ const CRON_JOB: Duration = Duration::from_mins(5);
 pub(super) const NODE_LIMIT: &str = "poolgate.dev/node-limit";
 
 /// How a reservation lives in these worlds.
-const LIFETIME: Duration = Duration::from_mins(1);
+pub(super) const LIFETIME: Duration = Duration::from_mins(1);
+
+/// What a denial says if a LIST came too late for it.
+const LATE: [&str; 2] = ["by the last count", "listing the pool's NodeClaims timed out"];
+
+/// How long before its own deadline a creation may be denied because of that: longer than the gate needs.
+const LATE_BEFORE: Duration = Duration::from_millis(200);
 
 /// What came of a run.
 #[derive(Debug)]
@@ -73,9 +79,45 @@ pub(super) struct World {
     draining: RefCell<BTreeSet<String>>,
     /// Whether NodeClaims are still wanted.
     is_wanted: RefCell<bool>,
+    /// Whether no gate may be started, because the ledgers move.
+    pub(super) is_moving: RefCell<bool>,
 }
 
 impl World {
+    /// A world of this seed, in which nothing runs yet.
+    pub(super) fn new(seed: u64, cluster: Arc<Cluster>) -> Rc<Self> {
+        Rc::new(Self {
+            pools: vec!["blue".into(), "red".into()],
+            random: RefCell::new(StdRng::seed_from_u64(seed)),
+            gates: RefCell::default(),
+            reconcilers: RefCell::default(),
+            names: RefCell::default(),
+            calls: RefCell::default(),
+            creating: RefCell::default(),
+            observed: RefCell::default(),
+            replaced: RefCell::default(),
+            draining: RefCell::default(),
+            is_wanted: RefCell::new(true),
+            is_moving: RefCell::default(),
+            cluster,
+        })
+    }
+
+    /// Where the ledgers are.
+    pub(super) fn ledgers(&self) -> String {
+        cluster::ledgers(&self.cluster.lock().namespace)
+    }
+
+    /// Stores a NodePool.
+    pub(super) fn store_pool(&self, name: &str, limit: (Option<usize>, bool), mode: &str, surge: usize) {
+        let at = self.cluster.text_time();
+        let stored = self.cluster.change(|store| {
+            let uid = store.uid();
+            store.create(POOLS, pool(name, &uid, limit, mode, surge), &at)
+        });
+        stored.expect("a new pool");
+    }
+
     pub(super) fn between(&self, least: u64, most: u64) -> Duration {
         Duration::from_millis(self.random.borrow_mut().random_range(least..=most))
     }
@@ -138,6 +180,10 @@ impl World {
         if !is_admitted || is_dry_run || left.is_zero() {
             return None;
         }
+        if self.cluster.lock().faults.strikes(Fault::OtherWebhook, 0.3) {
+            self.cluster.lock().checker.happens("denied by another webhook");
+            return None;
+        }
         let commit = self.cluster.lock().faults.commit(left);
         sleep(commit).await;
         claim["status"] = json!({});
@@ -158,15 +204,14 @@ impl World {
             gates.get(self.below(gates.len())).cloned()
         };
         let Some(gate) = gate else { return false };
-        let seconds = if self.has(Fault::ShortTimeouts) { 2 } else { 10 };
-        let review = json!({
-            "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-            "request": {
-                "uid": format!("review-{call}"), "operation": "CREATE", "name": claim["metadata"]["name"],
-                "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodeClaim"},
-                "object": claim, "dryRun": is_dry_run,
-            },
-        });
+        let seconds = if self.has(Fault::ShortTimeouts) {
+            2
+        } else if self.has(Fault::Strangers) {
+            3
+        } else {
+            10
+        };
+        let review = admission(&format!("review-{call}"), claim, is_dry_run);
         let uid = metadata(claim, "uid").to_owned();
         self.cluster.note(&format!("review {call} of {uid} in {pool}"));
         if is_dry_run {
@@ -181,10 +226,14 @@ impl World {
             pool: pool.into(),
         });
         let path = format!("/gate/strict?timeout={seconds}s");
-        let limit = Duration::from_secs(seconds);
+        let (limit, began) = (Duration::from_secs(seconds), Instant::now());
         let Ok(Some(answer)) = timeout(limit, gate.call(&path, review)).await else {
             self.cluster.note(&format!("review {call} gets no answer"));
             self.cluster.tell(&Event::NoAnswer { call });
+            let harmless = [Fault::Strangers, Fault::SlowLists];
+            if self.cluster.lock().faults.are_only(&harmless) {
+                self.fail(format!("review {call} gets no answer, although the gate works"));
+            }
             return false;
         };
         let is_allowed = answer["response"]["allowed"] == true;
@@ -193,6 +242,10 @@ impl World {
             .unwrap_or_default();
         self.cluster
             .note(&format!("review {call} allowed {is_allowed} {message}"));
+        let is_late = LATE.iter().any(|late| message.contains(late));
+        if is_late && began.elapsed() + LATE_BEFORE < limit * 4 / 5 {
+            self.fail(format!("review {call} had time to wait for a LIST: {message}"));
+        }
         self.cluster.tell(&Event::Answer {
             call,
             refusal: (!is_allowed).then(|| message.to_owned()),
@@ -287,6 +340,18 @@ impl World {
     }
 }
 
+/// What an API server asks of a gate.
+pub(super) fn admission(uid: &str, claim: &Value, is_dry_run: bool) -> Value {
+    json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": uid, "operation": "CREATE", "name": claim["metadata"]["name"],
+            "kind": {"group": "karpenter.sh", "version": "v1", "kind": "NodeClaim"},
+            "object": claim, "dryRun": is_dry_run,
+        },
+    })
+}
+
 /// A NodePool with this limit, which it may leave to poolgate.
 fn pool(name: &str, uid: &str, (limit, is_left): (Option<usize>, bool), mode: &str, surge: usize) -> Value {
     let mut annotations = json!({"poolgate.dev/node-limit-mode": mode});
@@ -333,20 +398,7 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
         "seed {seed}, {scene:?}, {:?}",
         cluster.lock().faults.kinds
     ));
-    let world = Rc::new(World {
-        pools: vec!["blue".into(), "red".into()],
-        random: RefCell::new(StdRng::seed_from_u64(seed)),
-        gates: RefCell::default(),
-        reconcilers: RefCell::default(),
-        names: RefCell::default(),
-        calls: RefCell::default(),
-        creating: RefCell::default(),
-        observed: RefCell::default(),
-        replaced: RefCell::default(),
-        draining: RefCell::default(),
-        is_wanted: RefCell::new(true),
-        cluster,
-    });
+    let world = World::new(seed, cluster);
     for name in &world.pools {
         let limit = (!world.chance(0.1)).then(|| 1 + world.below(5));
         let mode = if scene == Scene::Gates && world.chance(0.25) {
@@ -360,14 +412,7 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
             0
         };
         let is_left = scene == Scene::Reconcilers && world.chance(0.5);
-        let at = world.cluster.text_time();
-        world
-            .cluster
-            .change(|store| {
-                let uid = store.uid();
-                store.create(POOLS, pool(name, &uid, (limit, is_left), mode, surge), &at)
-            })
-            .expect("a new pool");
+        world.store_pool(name, (limit, is_left), mode, surge);
     }
     let gates = 2 + world.below(2);
     for _ in 0..gates {

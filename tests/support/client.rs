@@ -31,6 +31,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// The name of the ledger of this pool.
+    pub(crate) fn ledger_name(&self, pool: &str) -> String {
+        let stored = self.get(&format!("/apis/karpenter.sh/v1/nodepools/{pool}"));
+        let stored = stored.expect("a NodePool");
+        let uid = stored["metadata"]["uid"].as_str().expect("a UID");
+        format!("poolgate-ledger-{uid}")
+    }
+
     /// A client of a control plane's first API server.
     pub(crate) fn of(plane: &ControlPlane) -> Self {
         Self::by(plane.kubeconfig())

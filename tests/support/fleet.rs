@@ -64,7 +64,6 @@ impl Fleet {
     /// terminations has a ledger.
     pub(crate) fn pool(&mut self, name: &str, limit: u32, annotations: &Value) {
         let spec = json!({
-            "limits": {"nodes": limit},
             "disruption": {
                 "consolidateAfter": "0s",
                 "consolidationPolicy": "WhenEmptyOrUnderutilized",
@@ -73,19 +72,22 @@ impl Fleet {
         });
         let mut pool = node_pool(name, &spec);
         pool["metadata"]["annotations"] = annotations.clone();
+        self.client.create(POOLS, &pool);
+        // Without a limit the reconciler stores no ledger.
         if annotations["poolgate.dev/over-limit"] == "Terminate" {
             self.open_ledger(name);
         }
-        self.client.create(POOLS, &pool);
+        self.limit(name, limit);
     }
 
     /// The open ledger that the gate would have stored: nothing is terminated without one. One that is there stays.
     pub(crate) fn open_ledger(&mut self, pool: &str) {
         let namespace = json!({"metadata": {"name": NAMESPACE}});
         drop(self.client.try_create("/api/v1/namespaces", &namespace));
+        let name = self.client.ledger_name(pool);
         let text = json!({"version": 1, "reservations": {}, "seen": 0}).to_string();
         let ledger = json!({
-            "metadata": {"name": format!("poolgate-ledger-{pool}"), "labels": {"poolgate.dev/ledger": "true"}},
+            "metadata": {"name": name, "labels": {"poolgate.dev/ledger": "true"}},
             "data": {"nodepool": pool, "ledger.json": text},
         });
         let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
@@ -93,7 +95,7 @@ impl Fleet {
         if self.client.try_create(&path, &ledger).is_err() {
             drop(self.gate().try_create(&path, &ledger));
         }
-        let stored = self.client.get(&format!("{path}/poolgate-ledger-{pool}"));
+        let stored = self.client.get(&format!("{path}/{name}"));
         stored.expect("a ledger");
     }
 

@@ -29,6 +29,10 @@ pub(crate) enum Event {
     },
     /// poolgate deletes a NodeClaim.
     Deleted { claim: String },
+    /// The garbage collector deletes the ledger that has this UID.
+    Collected { ledger: String },
+    /// A reconciler has read the Lease as it is now.
+    LeaseRead { by: String },
 }
 
 /// The kinds of objects that matter.
@@ -61,8 +65,20 @@ struct Open {
     pool: String,
     /// What held a place since it arrived.
     held: BTreeSet<String>,
-    /// The least that was allowed since, while there was a limit.
+    /// The limits that were in force since. A gate may decide by one of them although the pool is gone: it has read it.
+    limits: Vec<Limit>,
+    /// The least that was allowed since by one of them.
     least: Option<usize>,
+}
+
+impl Open {
+    /// Its pool has changed.
+    fn see(&mut self, pool: &Pool) {
+        self.limits
+            .extend(pool.limit.filter(|limit| !self.limits.contains(limit)));
+        let allowed = self.limits.iter().map(|limit| pool.allowed_by(*limit)).min();
+        self.least = self.least.into_iter().chain(allowed).min();
+    }
 }
 
 /// Checks a history.
@@ -76,6 +92,12 @@ pub(crate) struct Checker {
     users: BTreeSet<String>,
     /// Who had the Lease last.
     lease_holder: String,
+    /// Who has the Lease as it is stored, and until when it is not free.
+    lease: (String, Duration),
+    /// The same as each reconciler has last read it.
+    leases_read: BTreeMap<String, (String, Duration)>,
+    /// The ledgers that the garbage collector deletes.
+    collected: BTreeSet<String>,
     /// When each reservation was first stored.
     reserved_at: BTreeMap<String, Duration>,
     /// How often it happened.
@@ -109,21 +131,23 @@ impl Checker {
             }
             Event::Stored { kind, before, now } => match kind {
                 Kind::Pool => {
-                    self.pool(before.as_ref(), now.as_ref());
+                    self.pool(at, before.as_ref(), now.as_ref());
                     Ok(())
                 }
                 Kind::Claim => self.claim(at, before.as_ref(), now.as_ref()),
                 Kind::Node => self.node(before.as_ref(), now.as_ref()),
-                Kind::Ledger => {
-                    self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some());
-                    Ok(())
-                }
-                Kind::Lease => {
-                    self.lease(now.as_ref());
-                    Ok(())
-                }
+                Kind::Ledger => self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some()),
+                Kind::Lease => self.lease(at, now.as_ref()),
             },
             Event::Deleted { claim } => self.deleted(at, claim),
+            Event::Collected { ledger } => {
+                self.collected.insert(ledger.clone());
+                Ok(())
+            }
+            Event::LeaseRead { by } => {
+                self.leases_read.insert(by.clone(), self.lease.clone());
+                Ok(())
+            }
         };
         for pool in self.pools.values_mut() {
             let staying = pool.claims.values().filter(|claim| !claim.is_deleted).count();
@@ -157,11 +181,13 @@ impl Checker {
                 .iter()
                 .flat_map(|ledger| ledger.reservations.iter().cloned()),
         );
-        let open = Open {
+        let mut open = Open {
             pool: name.into(),
             held,
-            least: pool.allowed(),
+            limits: Vec::new(),
+            least: None,
         };
+        open.see(pool);
         self.open.insert(call, open);
         self.orders += 1;
         let review = Review {
@@ -209,7 +235,7 @@ impl Checker {
         Ok(())
     }
 
-    fn pool(&mut self, before: Option<&Value>, now: Option<&Value>) {
+    fn pool(&mut self, at: Duration, before: Option<&Value>, now: Option<&Value>) {
         let Some(object) = now.or(before) else { return };
         let name = text(&object["metadata"]["name"]);
         let pool = self.pools.entry(name.clone()).or_default();
@@ -220,13 +246,17 @@ impl Checker {
         if pool.limit == limit && pool.uid == uid {
             return;
         }
+        if pool.uid != uid {
+            // Its ledger is not that of the next pool of its name.
+            pool.delist(at);
+            pool.is_lost = false;
+        }
         (pool.uid, pool.limit) = (uid, limit);
-        let allowed = pool.allowed();
         for review in self.reviews.values_mut().filter(|review| review.pool == name) {
             review.is_newer = false;
         }
         for open in self.open.values_mut().filter(|open| open.pool == name) {
-            open.least = least(open.least, allowed);
+            open.see(pool);
         }
     }
 
@@ -260,10 +290,9 @@ impl Checker {
         }
         (claim.is_deleted, claim.is_disrupted) = (is_deleted, is_disrupted);
         claim.is_replaced = is_disrupted && !is_deleted && is_true("Initialized");
-        let allowed = pool.allowed();
         for open in self.open.values_mut().filter(|open| open.pool == name) {
             open.held.insert(uid.clone());
-            open.least = least(open.least, allowed);
+            open.see(pool);
         }
         if is_new { self.created(&name, &uid) } else { Ok(()) }
     }
@@ -311,28 +340,30 @@ impl Checker {
         Ok(())
     }
 
-    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) {
-        let Some(object) = object else { return };
+    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) -> Result<(), String> {
+        let Some(object) = object else {
+            return Ok(());
+        };
         let name = text(&object["data"]["nodepool"]);
         let pool = self.pools.entry(name.clone()).or_default();
-        let before = pool.ledger.take();
-        for (uid, ledger) in before
-            .iter()
-            .flat_map(|ledger| ledger.listed.iter().map(move |uid| (uid, ledger)))
-        {
-            pool.delisted.insert(uid.clone(), (at, ledger.clone()));
+        if text(&object["metadata"]["ownerReferences"][0]["uid"]) != pool.uid {
+            self.ledger_of_another(&name, object);
+            return Ok(());
         }
+        let before = pool.delist(at);
         if !is_stored {
+            pool.is_lost = !self.collected.remove(&text(&object["metadata"]["uid"]));
             self.happens("ledger deleted");
-            return;
+            return Ok(());
         }
-        let Ok(read) =
-            serde_json::from_str::<Value>(object["data"]["ledger.json"].as_str().unwrap_or_default())
-        else {
+        let read = object["data"]["ledger.json"].as_str().unwrap_or_default();
+        let read = serde_json::from_str::<Value>(read).unwrap_or_default();
+        if read["seen"].is_null() {
             self.happens("ledger spoilt");
-            return;
-        };
+            return Ok(());
+        }
         let now = Ledger::of(&read);
+        let forgotten = before.as_ref().and_then(|before| before.forgotten_by(&now));
         let reserved: BTreeSet<String> = before
             .iter()
             .flat_map(|before| before.reservations.clone())
@@ -347,7 +378,8 @@ impl Checker {
             (before.is_closed, !before.surged.is_empty())
         });
         let (is_closed, is_surged) = (now.is_closed, !now.surged.is_empty());
-        let is_of_nothing = before.is_none() && !is_closed;
+        let is_of_nothing = pool.is_lost && !is_closed;
+        pool.is_lost = false;
         pool.ledger = Some(now);
         if is_of_nothing {
             let exists: BTreeSet<String> = pool.claims.keys().cloned().collect();
@@ -375,6 +407,21 @@ impl Checker {
         }
         if is_surged && !was_surged {
             self.happens("surge");
+        }
+        match forgotten {
+            Some(part) => Err(format!(
+                "{name}: what a later release wrote into {part} of the ledger is gone"
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The ledger of a pool that had this name before has changed. Who still decides by that pool counts by it.
+    fn ledger_of_another(&mut self, name: &str, object: &Value) {
+        let text = object["data"]["ledger.json"].as_str().unwrap_or_default();
+        let ledger = Ledger::of(&serde_json::from_str(text).unwrap_or_default());
+        for open in self.open.values_mut().filter(|open| open.pool == name) {
+            open.held.extend(ledger.reservations.iter().cloned());
         }
     }
 
@@ -427,13 +474,22 @@ impl Checker {
         Ok(())
     }
 
-    fn lease(&mut self, now: Option<&Value>) {
-        let holder = now
-            .map(|now| text(&now["spec"]["holderIdentity"]))
-            .unwrap_or_default();
+    /// The Lease has changed, or somebody has deleted it: then its holder may still write.
+    fn lease(&mut self, at: Duration, now: Option<&Value>) -> Result<(), String> {
+        let Some(now) = now else { return Ok(()) };
+        let holder = text(&now["spec"]["holderIdentity"]);
+        let seconds = now["spec"]["leaseDurationSeconds"].as_u64().unwrap_or_default();
+        self.lease = (holder.clone(), at + Duration::from_secs(seconds));
         if !holder.is_empty() && holder != self.lease_holder {
             self.happens("leader");
-            self.lease_holder = holder;
+            self.lease_holder.clone_from(&holder);
+        }
+        let read = self.leases_read.get(&holder);
+        match read.filter(|(other, until)| !other.is_empty() && *other != holder && at < *until) {
+            Some((other, _)) => Err(format!(
+                "{holder} takes the Lease of {other}, which it knows to be held"
+            )),
+            None => Ok(()),
         }
     }
 
@@ -455,9 +511,4 @@ impl Checker {
     pub(crate) fn leader(&self) -> &str {
         &self.lease_holder
     }
-}
-
-/// The lower of two limits, if there is one.
-fn least(one: Option<usize>, other: Option<usize>) -> Option<usize> {
-    one.into_iter().chain(other).min()
 }

@@ -35,6 +35,8 @@ pub(super) struct Pool {
     pub(super) uid: String,
     pub(super) limit: Option<Limit>,
     pub(super) ledger: Option<Ledger>,
+    /// Whether somebody has deleted its ledger, and none is stored since.
+    pub(super) is_lost: bool,
     /// Until when each claim was listed for deletion, and by which ledger.
     pub(super) delisted: BTreeMap<String, (Duration, Ledger)>,
     /// The claims that exist.
@@ -52,7 +54,19 @@ pub(super) struct Ledger {
     /// The claims that poolgate may delete.
     pub(super) listed: BTreeSet<String>,
     pub(super) replaced: BTreeSet<String>,
+    /// The parts of it that may have fields of a later release, what they are about, and whether they have such fields.
+    parts: BTreeMap<(&'static str, String), bool>,
 }
+
+/// The parts of a ledger, and what says whom or what each is about. The whole is about the pool.
+const PARTS: [(&str, &[&str]); 6] = [
+    ("", &[]),
+    ("denied", &["claim"]),
+    ("limit", &["mode", "nodes", "surge"]),
+    ("replacement", &["uid"]),
+    ("stopped", &["at", "template"]),
+    ("termination", &["victims"]),
+];
 
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Claim {
@@ -99,17 +113,40 @@ impl Ledger {
         let replaced: BTreeSet<_> = replaced.into_iter().collect();
         let mut listed = strings(&read["termination"]["victims"]);
         listed.extend(replaced.iter().cloned());
+        let parts = PARTS.into_iter().filter_map(|(name, about)| {
+            let part = if name.is_empty() { read } else { &read[name] };
+            let about: String = about.iter().map(|field| part[field].to_string()).collect();
+            part.is_object()
+                .then(|| ((name, about), !part["later"].is_null()))
+        });
         Self {
             is_closed: read["closed"] == true,
             reservations: reservations.map(|(uid, _)| uid.clone()).collect(),
             surged: strings(&read["surged"]),
             listed,
             replaced,
+            parts: parts.collect(),
         }
+    }
+
+    /// The part in which the next ledger lacks what a later release has written there, although it is about the same.
+    pub(super) fn forgotten_by(&self, next: &Self) -> Option<&'static str> {
+        let mut parts = self.parts.iter().filter(|(_, is_later)| **is_later);
+        let forgotten = parts.find(|(part, _)| next.parts.get(*part) == Some(&false));
+        forgotten.map(|((name, _), _)| if name.is_empty() { "the top" } else { *name })
     }
 }
 
 impl Pool {
+    /// Its ledger is another one from now on, or none. What the one before listed was listed until now. Returns that.
+    pub(super) fn delist(&mut self, at: Duration) -> Option<Ledger> {
+        let before = self.ledger.take()?;
+        for uid in &before.listed {
+            self.delisted.insert(uid.clone(), (at, before.clone()));
+        }
+        Some(before)
+    }
+
     pub(super) fn reserved(&self) -> usize {
         let ledger = self.ledger.iter();
         let reservations = ledger.flat_map(|ledger| &ledger.reservations);
@@ -118,8 +155,13 @@ impl Pool {
 
     /// How many claims the pool may have now.
     pub(super) fn allowed(&self) -> Option<usize> {
+        self.limit.map(|limit| self.allowed_by(limit))
+    }
+
+    /// The same by a limit that it had.
+    pub(super) fn allowed_by(&self, limit: Limit) -> usize {
         let replaced = self.claims.values().filter(|claim| claim.is_replaced).count();
-        self.limit.map(|limit| limit.nodes + limit.surge.min(replaced))
+        limit.nodes + limit.surge.min(replaced)
     }
 
     /// How many claims stay when those above the limit go. A surge spares those that it has admitted, as the ledger has them, for

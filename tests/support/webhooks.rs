@@ -128,7 +128,7 @@ fn gate_webhook(base: &str, ca: &str, failure_policy: &str) -> Value {
             "apiGroups": ["karpenter.sh"],
             "apiVersions": ["v1"],
             "resources": ["nodeclaims"],
-            "operations": ["CREATE", "UPDATE"],
+            "operations": ["CREATE"],
         }],
         "matchPolicy": "Equivalent",
         "failurePolicy": failure_policy,

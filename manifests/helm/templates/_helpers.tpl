@@ -64,6 +64,11 @@ Set one of these (docs/explanation/security.md, Source addresses of the API serv
 {{- end -}}
 {{- end }}
 
+{{- /* Names as a list of CEL, which may be empty. */ -}}
+{{- define "poolgate.names" -}}
+[{{ range $at, $name := . }}{{ if $at }}, {{ end }}'{{ $name }}'{{ end }}]
+{{- end }}
+
 {{- /* Metadata of an object in the namespace. Takes (root, name, component). */ -}}
 {{- define "poolgate.namespaced" -}}
 name: {{ .name }}
@@ -534,55 +539,40 @@ writes (hash annotations, finalizers) succeed while poolgate is down. */ -}}
 # object, the object has none when /mutate is called.
 - name: not-an-exempt-pool
   expression: >-
-    !(object.metadata.?name.orValue('') in '{{ join " " . }}'.split(' '))
+    !(object.metadata.?name.orValue('') in {{ include "poolgate.names" . }})
 {{- end }}
 {{- end }}
 
-{{- /* Both registrations of the gate. Takes (root, name, webhook, path, failurePolicy, conditions). */ -}}
-{{- define "poolgate.gateRegistration" -}}
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata:
-  name: {{ .name }}
-  {{- include "poolgate.labels" (dict "root" .root "component" "gate") | nindent 2 }}
-  {{- include "poolgate.webhookAnnotations" .root }}
-webhooks:
-  - name: {{ .webhook }}
-    {{- include "poolgate.clientConfig" (dict "root" .root "service" "poolgate-gate" "path" .path) | nindent 4 }}
-    admissionReviewVersions: [v1]
-    # Never `nodeclaims/status`: Karpenter writes it often, and a status takes no place.
-    rules:
-      - apiGroups: [karpenter.sh]
-        apiVersions: [v1]
-        resources: [nodeclaims]
-        operations: [CREATE, UPDATE]
-        scope: Cluster
-    matchPolicy: Equivalent
-    failurePolicy: {{ .failurePolicy }}
-    # The gate writes reservations into a ledger, but not for a dry run.
-    sideEffects: NoneOnDryRun
-    # The gate answers within four fifths of it, with or without a decision.
-    timeoutSeconds: {{ .root.Values.gate.timeoutSeconds }}
-    matchConditions:
-      - name: not-being-deleted
-        expression: >-
-          request.operation == 'CREATE' || !has(oldObject.metadata.deletionTimestamp)
-      # A creation in a pool, or an update that adds, removes or changes the pool.
-      - name: takes-or-changes-a-place
-        expression: >-
-          request.operation == 'CREATE'
-          ? object.metadata.?labels[?'karpenter.sh/nodepool'].hasValue()
-          : object.metadata.?labels[?'karpenter.sh/nodepool']
-          != oldObject.metadata.?labels[?'karpenter.sh/nodepool']
-      {{- with .root.Values.exemptPools }}
-      # Nodes on which poolgate runs must be created while it is down.
-      - name: not-in-an-exempt-pool
-        expression: >-
-          !(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in '{{ join " " . }}'.split(' '))
-      {{- end }}
-      {{- with .conditions }}
-      {{- . | nindent 6 }}
-      {{- end }}
+{{- /* A webhook of the gate, for strict pools or for all others. Takes (root, name, path, failurePolicy, strict). */ -}}
+{{- define "poolgate.gateWebhook" -}}
+- name: {{ .name }}
+  {{- include "poolgate.clientConfig" (dict "root" .root "service" "poolgate-gate" "path" .path) | nindent 2 }}
+  admissionReviewVersions: [v1]
+  rules:
+    - apiGroups: [karpenter.sh]
+      apiVersions: [v1]
+      resources: [nodeclaims]
+      operations: [CREATE]
+      scope: Cluster
+  matchPolicy: Equivalent
+  failurePolicy: {{ .failurePolicy }}
+  # The gate writes reservations into a ledger, but not for a dry run.
+  sideEffects: NoneOnDryRun
+  # The gate answers within four fifths of it, with or without a decision.
+  timeoutSeconds: {{ .root.Values.gate.timeoutSeconds }}
+  matchConditions:
+    - name: in-a-pool
+      expression: >-
+        object.metadata.?labels[?'karpenter.sh/nodepool'].hasValue()
+    {{- with .root.Values.exemptPools }}
+    # Nodes on which poolgate runs must be created while it is down.
+    - name: not-in-an-exempt-pool
+      expression: >-
+        !(object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in {{ include "poolgate.names" . }})
+    {{- end }}
+    - name: {{ ternary "in-a-strict-pool" "not-in-a-strict-pool" .strict }}
+      expression: >-
+        {{ if not .strict }}!({{ end }}object.metadata.?labels[?'karpenter.sh/nodepool'].orValue('') in {{ include "poolgate.names" (splitList " " (include "poolgate.strictPools" .root) | compact) }}{{ if not .strict }}){{ end }}
 {{- end }}
 
 {{- /* The namespace of the ledgers. */ -}}

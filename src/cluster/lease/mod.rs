@@ -2,7 +2,7 @@
 //!
 //! A holder proves that it is alive by renewing the Lease. Others take it when it has not changed for its duration,
 //! measured on their own clock since they first saw it so: clocks that disagree do no harm. A holder that cannot
-//! renew stops acting before others may begin. Knows nothing of what its holder does.
+//! renew stops acting before others may begin. It renews only while its work makes progress. Knows nothing of what that is.
 
 mod leadership;
 mod silence;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::api::{ApiError, Deadline};
 use super::clock::Clock;
 use super::collection::Collection;
-use crate::runtime::lifecycle::StatusLine;
+use crate::runtime::lifecycle::{Heartbeat, StatusLine};
 use crate::runtime::telemetry::LogOnce;
 use leadership::Term;
 
@@ -58,6 +58,8 @@ pub struct Candidate {
     terms: u64,
     line: StatusLine,
     failures: LogOnce,
+    /// The heartbeat of the work.
+    work: Heartbeat,
 }
 
 impl Candidate {
@@ -83,16 +85,29 @@ impl Candidate {
             terms: 0,
             line,
             failures: LogOnce::default(),
+            work: Heartbeat::default(),
         };
         (candidate, Leadership(leadership))
+    }
+
+    /// Only while this work makes progress. It belongs to another task, so that nothing it does delays a renewal.
+    #[must_use]
+    pub fn while_beats(self, work: Heartbeat) -> Self {
+        Self { work, ..self }
     }
 
     /// Takes and renews the Lease until the process stops, then releases it.
     pub async fn run(mut self, end: CancellationToken) {
         loop {
-            let begun = Instant::now();
-            let tried = self.once(begun).await;
-            self.note(begun, tried);
+            if self.work.missed().is_none() {
+                let begun = Instant::now();
+                let tried = self.once(begun).await;
+                self.note(begun, tried);
+            } else {
+                self.resign("the work makes no progress");
+                self.line
+                    .set("not a candidate, because the work makes no progress");
+            }
             tokio::select! {
                 () = sleep(self.pause()) => {}
                 () = end.cancelled() => return self.release().await,
@@ -124,6 +139,10 @@ impl Candidate {
             let lease = self.written(lease);
             self.leases.replace(self.name, &lease, by()).await?
         } else {
+            // Somebody has deleted it. Its holder may still write, and creates it again.
+            if !self.is_free() {
+                return Ok(false);
+            }
             let lease = self.written(Lease::default());
             self.leases.create(&lease, by()).await?
         };

@@ -1,6 +1,6 @@
 //! The ledgers as this replica knows them, and when it first saw each reservation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -57,10 +57,10 @@ impl Ledgers {
     }
 
     /// Reads the current ledger of a pool.
-    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
-        let name = object::name(pool);
+    pub async fn read(&self, owner: Owner<'_>, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
+        let name = object::name(owner.uid);
         let before = self.known().version(&name);
-        let read = self.store.read(pool, by).await;
+        let read = self.store.read(owner, by).await;
         let (mut kept, now) = (self.known(), self.clock.now());
         // A write or the watch may have overtaken the read. Versions go back only if a backup was restored.
         let is_overtaken = kept.version(&name) != before;
@@ -98,7 +98,7 @@ impl Ledgers {
         if let Some((version, read)) = read {
             // The watch may have reported a later write already, and does not report it a second time.
             let mut kept = self.known.lock();
-            kept.put_newer(&object::name(owner.name), version, read, self.clock.now());
+            kept.put_newer(&object::name(owner.uid), version, read, self.clock.now());
         }
         written
     }
@@ -117,6 +117,8 @@ struct Cached {
 pub struct CachedLedgers {
     reservation_lifetime: Duration,
     by_name: BTreeMap<Box<str>, Cached>,
+    /// The pools whose ledgers are in the metrics.
+    counted: BTreeSet<Box<str>>,
     metrics: LedgerMetrics,
 }
 
@@ -126,26 +128,40 @@ impl CachedLedgers {
         Self {
             reservation_lifetime,
             by_name: BTreeMap::new(),
+            counted: BTreeSet::new(),
             metrics,
         }
     }
 
     /// The ledger of a pool as it was last known; none if no readable one is known.
-    pub fn get(&self, pool: &str) -> Option<StoredLedger> {
-        self.kept(pool)?.stored.as_ref().ok().cloned()
+    pub fn get(&self, owner: Owner<'_>) -> Option<StoredLedger> {
+        let stored = self.kept(owner)?.stored.as_ref().ok();
+        stored.filter(|stored| *stored.pool == *owner.name).cloned()
     }
 
     /// When this replica first saw each reservation of a pool.
-    pub fn first_seen(&self, pool: &str) -> Option<&FirstSeen> {
-        Some(&self.kept(pool)?.first_seen)
+    pub fn first_seen(&self, owner: Owner<'_>) -> Option<&FirstSeen> {
+        Some(&self.kept(owner)?.first_seen)
     }
 
-    /// The pools whose ledgers hold reservations or surges, or have lost them.
-    pub fn unsettled(&self) -> impl Iterator<Item = &str> {
-        let stored = self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok());
-        stored
-            .filter(|stored| stored.ledger.is_unsettled())
-            .map(|stored| &*stored.pool)
+    /// All readable ledgers.
+    pub fn all(&self) -> impl Iterator<Item = &StoredLedger> {
+        self.by_name.values().filter_map(|kept| kept.stored.as_ref().ok())
+    }
+
+    /// Counts the reservations in the ledgers of these pools. The ledger of a pool that was created again since is there
+    /// until it is collected, under the same name of a pool.
+    pub fn count(&mut self, is_current: impl Fn(Owner<'_>) -> bool) {
+        let mut counted = BTreeSet::new();
+        for stored in self.all().filter(|stored| is_current(stored.owner())) {
+            let count = stored.ledger.reservations().len();
+            self.metrics.reservations(&stored.pool, count);
+            counted.insert(stored.pool.clone());
+        }
+        for gone in self.counted.difference(&counted) {
+            self.metrics.gone(gone);
+        }
+        self.counted = counted;
     }
 
     /// Takes a fresh read or list, which replaces the known state.
@@ -163,8 +179,6 @@ impl CachedLedgers {
         let new = || FirstSeen::new(self.reservation_lifetime);
         let mut first_seen = before.map_or_else(new, |kept| kept.first_seen);
         if let Ok(stored) = &stored {
-            let count = stored.ledger.reservations().len();
-            self.metrics.reservations(&stored.pool, count);
             first_seen.observe(&stored.uid, &stored.ledger, now);
         }
         self.by_name.insert(name.into(), Cached { stored, first_seen });
@@ -179,11 +193,7 @@ impl CachedLedgers {
 
     /// Notes that a ledger does not exist.
     pub fn remove(&mut self, name: &str) {
-        if let Some(kept) = self.by_name.remove(name)
-            && let Ok(stored) = kept.stored
-        {
-            self.metrics.gone(&stored.pool);
-        }
+        self.by_name.remove(name);
     }
 
     /// Notes that the watch reports a ledger as gone, unless something newer is known.
@@ -202,8 +212,8 @@ impl CachedLedgers {
         }
     }
 
-    fn kept(&self, pool: &str) -> Option<&Cached> {
-        self.by_name.get(object::name(pool).as_str())
+    fn kept(&self, owner: Owner<'_>) -> Option<&Cached> {
+        self.by_name.get(object::name(owner.uid).as_str())
     }
 
     fn version(&self, name: &str) -> Option<u64> {
@@ -246,12 +256,17 @@ mod tests {
 
     const LIFETIME: Duration = Duration::from_mins(1);
 
-    const NAME: &str = "poolgate-ledger-general";
+    const NAME: &str = "poolgate-ledger-pool-1";
+
+    const OWNER: Owner<'_> = Owner {
+        name: "general",
+        uid: "pool-1",
+    };
 
     #[test]
     fn the_newest_of_what_was_reported_is_kept_and_a_read_holds_whatever_was_known() {
         let mut kept = CachedLedgers::new(LIFETIME, LedgerMetrics::default());
-        let version = |kept: &CachedLedgers| kept.get("general").map(|stored| stored.version);
+        let version = |kept: &CachedLedgers| kept.get(OWNER).map(|stored| stored.version);
         kept.put_newer(NAME, 5, Ok(stored(5, "{}")), at(0));
         kept.put_newer(NAME, 4, Ok(stored(4, "{}")), at(0));
         assert_eq!(version(&kept), Some(5));
@@ -268,12 +283,12 @@ mod tests {
         let mut kept = CachedLedgers::new(LIFETIME, LedgerMetrics::default());
         kept.put(NAME, Ok(stored(1, r#"{"a":1}"#)), at(10));
         kept.put_newer(NAME, 2, Ok(stored(2, r#"{"a":1,"b":1}"#)), at(20));
-        let first = kept.first_seen("general").and_then(FirstSeen::first_over_at);
+        let first = kept.first_seen(OWNER).and_then(FirstSeen::first_over_at);
         assert_eq!(first, Some(at(10).plus(LIFETIME)));
-        assert_eq!(kept.unsettled().collect::<Vec<_>>(), ["general"]);
         kept.put_newer(NAME, 3, Ok(stored(3, "{}")), at(30));
-        assert_eq!(kept.unsettled().count(), 0);
+        let first = kept.first_seen(OWNER).and_then(FirstSeen::first_over_at);
+        assert_eq!(first, None);
         kept.retain(|_| false);
-        assert!(kept.get("general").is_none());
+        assert!(kept.get(OWNER).is_none());
     }
 }

@@ -11,4 +11,4 @@ pub use cached::Ledgers;
 pub use follower::LedgerFollower;
 pub use metrics::LedgerMetrics;
 pub use object::{Owner, StoredLedger, parse, path};
-pub use store::{LedgerError, LedgerStore, read_ledger, state};
+pub use store::{LedgerError, LedgerStore, state};

@@ -8,18 +8,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::nodelimit::ledger::{Ledger, UnreadableLedger};
 
-use poolgate_core::sha256::{DIGITS, hashed_name};
-
 /// Where ledgers are listed and watched.
 pub fn path(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
-/// The prefix of a ledger's name, before the pool's name.
+/// The prefix of a ledger's name, before the UID of its pool.
 const PREFIX: &str = "poolgate-ledger-";
-
-/// The longest name of a ConfigMap, in bytes.
-const LONGEST_NAME: usize = 253;
 
 /// The kind of its owner.
 const OWNER_KIND: &str = "NodePool";
@@ -33,7 +28,7 @@ const LEDGER: &str = "ledger.json";
 pub struct Owner<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its uid.
+    /// Its uid: a NodePool created again under the name is another owner, with a ledger of its own.
     pub uid: &'a str,
 }
 
@@ -53,26 +48,25 @@ pub struct BrokenLedger {
 enum Fault {
     #[error("data[\"{LEDGER}\"]: {0}")]
     Newer(UnreadableLedger),
-    #[error("data[\"{POOL}\"] does not match the ConfigMap's name")]
+    #[error("data[\"{POOL}\"] is not the name of the ledger's NodePool")]
     OtherPool,
+    #[error("its name does not have the UID of a NodePool after \"{PREFIX}\"")]
+    Name,
     #[error("metadata.resourceVersion is not a number")]
     NoVersion,
 }
 
-/// The name of a pool's ledger. The name of a pool may be as long as the longest name of a ConfigMap.
-pub fn name(pool: &str) -> String {
-    if PREFIX.len() + pool.len() <= LONGEST_NAME {
-        return format!("{PREFIX}{pool}");
-    }
-    let most = LONGEST_NAME - DIGITS - 1;
-    hashed_name(&format!("{PREFIX}{pool}"), most, '-', pool)
+/// The name of the ledger of the pool with this UID. It depends on nothing else: the ledger of a deleted pool cannot
+/// become that of the next pool of its name, whatever becomes of it.
+pub fn name(uid: &str) -> String {
+    format!("{PREFIX}{uid}")
 }
 
 /// The ConfigMap that replaces the ledger of `version` with this one; a new one if there is no version.
 pub fn write(owner: Owner<'_>, ledger: &Ledger, version: Option<u64>) -> ConfigMap {
     ConfigMap {
         metadata: ObjectMeta {
-            name: Some(name(owner.name)),
+            name: Some(name(owner.uid)),
             labels: Some(BTreeMap::from([(LEDGER_LABEL.to_owned(), "true".to_owned())])),
             resource_version: version.map(|version| version.to_string()),
             owner_references: Some(vec![OwnerReference {
@@ -100,13 +94,13 @@ pub fn version(object: &ConfigMap) -> Option<u64> {
 /// A ledger as it is stored.
 #[derive(Debug, Clone)]
 pub struct StoredLedger {
-    /// The pool that it belongs to.
+    /// The name of the NodePool that owns it.
     pub pool: Box<str>,
     /// Its resourceVersion.
     pub version: u64,
     /// The UID of its ConfigMap.
     pub uid: Box<str>,
-    /// The UID of the NodePool that owns it; empty if none does.
+    /// The UID of that NodePool.
     pub owner: Box<str>,
     /// Its content; a closed ledger if that cannot be read.
     pub ledger: Arc<Ledger>,
@@ -114,12 +108,22 @@ pub struct StoredLedger {
     pub lost: Option<Arc<str>>,
 }
 
+impl StoredLedger {
+    /// The NodePool that owns it.
+    pub fn owner(&self) -> Owner<'_> {
+        Owner {
+            name: &self.pool,
+            uid: &self.owner,
+        }
+    }
+}
+
 /// Reads a ledger. One that cannot be read counts as closed, and is overwritten with a closed one.
 pub fn parse(object: &ConfigMap) -> Result<StoredLedger, BrokenLedger> {
     parse_for(object, None)
 }
 
-/// The same for a pool that is known.
+/// The same for a pool of a known name.
 pub fn parse_for(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, BrokenLedger> {
     content(object, pool).map_err(|fault| BrokenLedger {
         namespace: object.metadata.namespace.as_deref().unwrap_or_default().into(),
@@ -131,19 +135,22 @@ pub fn parse_for(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger,
 
 fn content(object: &ConfigMap, pool: Option<&str>) -> Result<StoredLedger, Fault> {
     let field = |key: &str| object.data.as_ref()?.get(key).map(String::as_str);
-    let named = field(POOL).filter(|pool| object.metadata.name.as_ref() == Some(&name(pool)));
     let version = version(object).ok_or(Fault::NoVersion)?;
     let metadata = &object.metadata;
-    let owners = metadata.owner_references.as_deref().unwrap_or_default();
-    let owner = owners.iter().find(|owner| owner.kind == OWNER_KIND);
+    let owner = metadata
+        .name
+        .as_deref()
+        .and_then(|name| name.strip_prefix(PREFIX));
+    let owner = owner.filter(|owner| !owner.is_empty()).ok_or(Fault::Name)?;
     let stored = |pool: &str, ledger, lost: Option<String>| StoredLedger {
         pool: pool.into(),
         version,
         uid: metadata.uid.as_deref().unwrap_or_default().into(),
-        owner: owner.map(|owner| owner.uid.as_str()).unwrap_or_default().into(),
+        owner: owner.into(),
         ledger: Arc::new(ledger),
         lost: lost.map(Arc::from),
     };
+    let named = field(POOL).filter(|named| !named.is_empty() && pool.is_none_or(|pool| pool == *named));
     let Some(named) = named else {
         let pool = pool.ok_or(Fault::OtherPool)?;
         return Ok(stored(
@@ -178,35 +185,41 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back_and_belongs_to_the_pool() {
         let object = stored("general");
-        assert_eq!(object.metadata.name.as_deref(), Some("poolgate-ledger-general"));
+        assert_eq!(object.metadata.name.as_deref(), Some("poolgate-ledger-uid-1"));
         let owner = &object.metadata.owner_references.as_ref().expect("an owner")[0];
         assert_eq!((owner.kind.as_str(), owner.uid.as_str()), ("NodePool", "uid-1"));
         let stored = parse(&object).expect("a ledger");
-        assert_eq!((&*stored.pool, stored.version), ("general", 7));
+        assert_eq!(
+            (&*stored.pool, &*stored.owner, stored.version),
+            ("general", "uid-1", 7)
+        );
         assert_eq!(*stored.ledger, Ledger::default());
     }
 
     #[test]
-    fn every_pool_has_a_name_of_its_own_that_a_config_map_can_have() {
-        let long = "a".repeat(252);
-        let names = [
-            name(&"a".repeat(237)),
-            name(&format!("{long}b")),
-            name(&format!("{long}c")),
-            name(&format!("{}.{}", "a".repeat(218), "b".repeat(30))),
-        ];
-        for (number, name) in names.iter().enumerate() {
-            assert!(name.len() <= LONGEST_NAME, "{name}");
-            assert!(
-                name.chars()
-                    .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-')),
-                "{name}"
-            );
-            assert!(!name.contains(".-"), "{name}");
-            assert!(!names[..number].contains(name), "{name}");
-        }
-        let object = stored(&format!("{long}b"));
-        assert!(parse(&object).is_ok());
+    fn a_pool_that_is_created_again_has_a_ledger_of_its_own() {
+        let mut again = stored("general");
+        let next = Owner {
+            name: "general",
+            uid: "uid-2",
+        };
+        assert_ne!(
+            again.metadata.name,
+            write(next, &Ledger::default(), None).metadata.name
+        );
+        // What an object says of its owner does not make it another pool's.
+        again.metadata.owner_references.as_mut().expect("an owner")[0].uid = "uid-2".into();
+        assert_eq!(&*parse(&again).expect("a ledger").owner, "uid-1");
+        again.metadata.name = Some(PREFIX.into());
+        assert!(matches!(
+            parse(&again),
+            Err(BrokenLedger {
+                fault: Fault::Name,
+                ..
+            })
+        ));
+        // A NodePool's name may be longer than what is left of a ConfigMap's.
+        assert!(parse(&stored(&"a".repeat(253))).is_ok());
     }
 
     fn changed(change: impl FnOnce(&mut BTreeMap<String, String>)) -> ConfigMap {
@@ -231,10 +244,11 @@ mod tests {
         let text = lost(&changed(|data| drop(data.remove(LEDGER))));
         assert_eq!(text, "data[\"ledger.json\"] is missing");
         let other = changed(|data| drop(data.insert(POOL.into(), "other".into())));
-        assert!(lost(&other).starts_with("data[\"nodepool\"] does not match"));
-        let text = parse(&other).expect_err("nobody says whose it is").to_string();
+        assert!(lost(&other).starts_with("data[\"nodepool\"] is not the name"));
+        let unnamed = changed(|data| drop(data.remove(POOL)));
+        let text = parse(&unnamed).expect_err("nobody says whose it is").to_string();
         assert!(
-            text.starts_with("ConfigMap system/poolgate-ledger-general: data[\"nodepool\"]"),
+            text.starts_with("ConfigMap system/poolgate-ledger-uid-1: data[\"nodepool\"]"),
             "{text}"
         );
     }

@@ -54,9 +54,9 @@ impl LedgerStore {
     }
 
     /// Reads the current ledger of a pool.
-    pub async fn read(&self, pool: &str, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
-        let object = self.objects.get_opt(&object::name(pool), by).await?;
-        let read = object.map(|object| object::parse_for(&object, Some(pool)));
+    pub async fn read(&self, owner: Owner<'_>, by: Deadline) -> Result<Option<StoredLedger>, LedgerError> {
+        let object = self.objects.get_opt(&object::name(owner.uid), by).await?;
+        let read = object.map(|object| object::parse_for(&object, Some(owner.name)));
         Ok(read.transpose()?)
     }
 
@@ -70,7 +70,7 @@ impl LedgerStore {
     ) -> Result<StoredLedger, LedgerError> {
         let object = object::write(owner, ledger, over);
         let written = match over {
-            Some(_) => self.objects.replace(&object::name(owner.name), &object, by).await,
+            Some(_) => self.objects.replace(&object::name(owner.uid), &object, by).await,
             None => self.objects.create(&object, by).await,
         };
         Ok(object::parse(
@@ -79,8 +79,8 @@ impl LedgerStore {
     }
 
     /// The current ledger of a pool, as far as a plan needs it.
-    pub async fn state(&self, pool: &str, by: Deadline) -> Result<LedgerState, LedgerError> {
-        let stored = self.read(pool, by).await?;
+    pub async fn state(&self, owner: Owner<'_>, by: Deadline) -> Result<LedgerState, LedgerError> {
+        let stored = self.read(owner, by).await?;
         Ok(stored.map_or_else(LedgerState::default, |stored| state(&stored)))
     }
 
@@ -88,11 +88,10 @@ impl LedgerStore {
     /// missing.
     pub async fn store_missing(
         &self,
-        (pool, uid): (&str, &str),
+        owner: Owner<'_>,
         has_claims: bool,
         by: Deadline,
     ) -> Result<(), LedgerError> {
-        let owner = Owner { name: pool, uid };
         let ledger = Ledger::in_place_of_missing(has_claims);
         self.write(owner, &ledger, None, by).await?;
         Ok(())
@@ -101,7 +100,7 @@ impl LedgerStore {
     /// Writes the ledger's replacements, which must still be as `expected`.
     pub async fn set_replacement(
         &self,
-        owner: (&str, &str),
+        owner: Owner<'_>,
         next: ReplacementState,
         expected: &LedgerState,
         by: Deadline,
@@ -117,7 +116,7 @@ impl LedgerStore {
     /// The ledger must still be as `expected`, because the victims were chosen by it.
     pub async fn set_victims(
         &self,
-        owner: (&str, &str),
+        owner: Owner<'_>,
         victims: &[Arc<str>],
         expected: &LedgerState,
         by: Deadline,
@@ -139,29 +138,21 @@ impl LedgerStore {
     /// Changes the ledger that is `expected`. A missing one is not recreated, because its content is lost.
     async fn change(
         &self,
-        (name, uid): (&str, &str),
+        owner: Owner<'_>,
         expected: &LedgerState,
         is_as_expected: impl FnOnce(&LedgerState) -> bool,
         change: impl FnOnce(Ledger) -> Ledger,
         by: Deadline,
     ) -> Result<(), LedgerError> {
-        let stored = self.read(name, by).await?.ok_or(LedgerError::Conflict)?;
+        let stored = self.read(owner, by).await?.ok_or(LedgerError::Conflict)?;
         let known = state(&stored);
         if known.identity != expected.identity || !is_as_expected(&known) {
             return Err(LedgerError::Conflict);
         }
         let ledger = change((*stored.ledger).clone());
-        let owner = Owner { name, uid };
         self.write(owner, &ledger, Some(stored.version), by).await?;
         Ok(())
     }
-}
-
-/// The pool of a ledger, and what a plan needs of it.
-pub fn read_ledger(config_map: &ConfigMap) -> Result<(Box<str>, LedgerState), BrokenLedger> {
-    let stored = object::parse(config_map)?;
-    let known = state(&stored);
-    Ok((stored.pool, known))
 }
 
 /// The part of a ledger that a plan needs.

@@ -7,5 +7,5 @@ mod views;
 mod watch;
 
 pub use object::NodeClaim;
-pub use views::{ClaimViews, Listed};
+pub use views::{ClaimViews, Listed, Listing};
 pub use watch::ClaimWatch;

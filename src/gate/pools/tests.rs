@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use tower::service_fn;
 
 use super::*;
+use crate::cluster::ledgers::Owner;
 
 /// An API server with one NodePool, `general`, with a limit of one.
 #[derive(Clone, Default)]
@@ -23,6 +24,9 @@ struct Server {
     claims: &'static [&'static str],
     /// How long it takes to store a ledger; `None` if it never answers.
     write: Option<Duration>,
+    /// How long a LIST of the claims takes, and how many there were.
+    list: Duration,
+    lists: Arc<AtomicUsize>,
     /// Its ledger.
     ledger: Arc<Mutex<Option<Value>>>,
 }
@@ -58,9 +62,13 @@ impl Server {
         let metadata = json!({"name": "general", "uid": "p", "resourceVersion": "5"});
         let pool = json!({"metadata": metadata, "spec": {"limits": {"nodes": "1"}}});
         let found = match path.rsplit('/').next() {
-            Some("nodeclaims") => Some(json!({"metadata": {"resourceVersion": "9"}, "items": claims})),
+            Some("nodeclaims") => {
+                self.lists.fetch_add(1, Ordering::Relaxed);
+                sleep(self.list).await;
+                Some(json!({"metadata": {"resourceVersion": "9"}, "items": claims}))
+            }
             Some("general") => Some(pool),
-            Some("poolgate-ledger-general") => self.ledger.lock().clone(),
+            Some("poolgate-ledger-p") => self.ledger.lock().clone(),
             _ => None,
         };
         let missing = json!({"kind": "Status", "status": "Failure", "code": 404, "reason": "NotFound"});
@@ -118,7 +126,13 @@ async fn a_denial_does_not_wait_until_the_one_before_is_stored() {
     }
     // The time that a write may take, on a clock that runs only while nothing else is to do.
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert_eq!(gate.context.unrecorded("general"), 3);
+    assert_eq!(
+        gate.context.unrecorded(Owner {
+            name: "general",
+            uid: "p"
+        }),
+        3
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +161,7 @@ async fn a_request_that_ends_does_not_end_the_work_on_its_pool_and_its_reservati
     let gate = server.gate();
     let given_up = timeout(
         Duration::from_secs(1),
-        gate.ask(&review("a"), OnError::Allow, LIMIT),
+        gate.ask(&review("a"), OnError::Deny, LIMIT),
     )
     .await;
     assert!(given_up.is_err(), "{given_up:?}");
@@ -250,4 +264,84 @@ async fn a_hundred_invented_names_cost_as_many_reads_as_one() {
     }
     assert_eq!(reads.load(Ordering::Relaxed), 1);
     assert_eq!(gate.context.claims.lock().len(), 0, "pools that are remembered");
+}
+
+/// A pool without claims and without a ledger, so that its first creation needs a LIST, which takes two seconds.
+fn new() -> Server {
+    Server {
+        write: Some(Duration::ZERO),
+        list: Duration::from_secs(2),
+        ..Server::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_early_deadline_concerns_its_own_creation_only() {
+    let server = new();
+    let gate = server.gate();
+    let soon = Duration::from_millis(500);
+    let (stranger, honest) = (review("stranger"), review("honest"));
+    let (stranger, honest) = tokio::join!(
+        gate.ask(&stranger, OnError::Deny, soon),
+        gate.ask(&honest, OnError::Deny, LIMIT),
+    );
+    let is_late = matches!(stranger, GateDecision::DeniedUndecided(GateError::ListLate));
+    assert!(is_late, "{stranger:?}");
+    assert!(matches!(honest, GateDecision::Allowed), "{honest:?}");
+    assert_eq!(server.lists.load(Ordering::Relaxed), 1, "the LIST goes on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_admitted_undecided_is_reserved_before_the_others_are_decided() {
+    let server = new();
+    let gate = server.gate();
+    let soon = Duration::from_millis(500);
+    let (early, other) = (review("early"), review("other"));
+    let (early, other) = tokio::join!(
+        gate.ask(&early, OnError::Allow, soon),
+        gate.ask(&other, OnError::Deny, LIMIT),
+    );
+    assert!(matches!(early, GateDecision::AllowedUndecided(_)), "{early:?}");
+    assert!(matches!(other, GateDecision::Denied(_)), "{other:?}");
+    sleep(LIMIT).await;
+    assert_eq!(server.reservations(), ["early"]);
+}
+
+/// A stranger asks every 10 ms, with the shortest and the longest timeout that the API server takes.
+async fn strangers(gate: &Arc<Gate>, on_error: OnError) {
+    for number in 0.. {
+        let limit = Duration::from_micros(if number % 2 == 0 { 800 } else { 24_000_000 });
+        let (gate, review) = (Arc::clone(gate), review(&format!("stranger-{number}")));
+        spawn(async move { drop(gate.ask(&review, on_error, limit).await) });
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_honest_creation_is_decided_in_time_whatever_strangers_ask() {
+    const HONEST: Duration = Duration::from_millis(2_400);
+    for (seconds, is_decided) in [(2, true), (3_600, false)] {
+        let server = Server {
+            claims: &["a"],
+            list: Duration::from_secs(seconds),
+            ..new()
+        };
+        let gate = server.gate();
+        let honest = async {
+            sleep(Duration::from_secs(1)).await;
+            let begun = Instant::now();
+            let decision = gate.ask(&review("honest"), OnError::Deny, HONEST).await;
+            (decision, begun.elapsed())
+        };
+        let (decision, took) = tokio::select! {
+            decided = honest => decided,
+            () = strangers(&gate, OnError::Deny) => unreachable!("they never end"),
+        };
+        assert!(took <= HONEST, "{took:?}");
+        match decision {
+            GateDecision::Denied(_) => assert!(is_decided, "nothing is known"),
+            GateDecision::DeniedUndecided(GateError::ListLate) => assert!(!is_decided, "the pool is full"),
+            other => panic!("{seconds} s: {other:?}"),
+        }
+    }
 }

@@ -15,12 +15,20 @@ use tower::service_fn;
 use super::super::claims::Listed;
 use super::super::error::OnError;
 use super::*;
+use crate::cluster::ledgers::Owner;
+use crate::cluster::view::CachedPool;
+
+/// The pool that is written for.
+const OWNER: Owner<'_> = Owner {
+    name: "general",
+    uid: "a",
+};
 
 /// An API server whose ledger another replica has just written, as version 101.
 fn written_by_another() -> Client {
     let server = service_fn(async |request: Request<Body>| {
         let (status, object) = if request.method() == Method::GET {
-            let metadata = json!({"name": "poolgate-ledger-general", "resourceVersion": "101"});
+            let metadata = json!({"name": "poolgate-ledger-a", "resourceVersion": "101"});
             let data =
                 json!({"nodepool": "general", "ledger.json": r#"{"version":1,"seen":7,"reservations":{}}"#});
             (StatusCode::OK, json!({"metadata": metadata, "data": data}))
@@ -38,7 +46,7 @@ fn written_by_another() -> Client {
 fn write(over: Option<u64>) -> LedgerWrite {
     LedgerWrite {
         pool: "general".into(),
-        owner: "a".into(),
+        uid: "a".into(),
         ledger: Ledger::default(),
         over,
         denials: 0,
@@ -51,10 +59,11 @@ fn write(over: Option<u64>) -> LedgerWrite {
 #[tokio::test(start_paused = true)]
 async fn a_ledger_that_another_replica_has_written_is_known_afterwards() {
     let context = GateContext::of_client(&written_by_another());
-    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
+    let arrivals = Arrivals::default();
+    let mut round = Round::new(&context, "general", Queue::default(), &arrivals);
     let stored = round.store_if_unchanged(&write(Some(100))).await;
     assert!(stored.is_ok(), "{stored:?}");
-    let known = context.ledgers.known().get("general");
+    let known = context.ledgers.known().get(OWNER);
     assert_eq!(known.map(|stored| stored.version), Some(101));
 }
 
@@ -90,7 +99,12 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             release: Box::new(|| ()),
             place: place.try_acquire_owned().expect("a place"),
         };
-        let mut round = Round::new(&context, "general", vec![waiter], Vec::new());
+        let arrivals = Arrivals::default();
+        let queue = Queue {
+            waiters: vec![waiter],
+            ..Queue::default()
+        };
+        let mut round = Round::new(&context, "general", queue, &arrivals);
         round.read.ledger = Some((None, span));
         let limit = LimitInForce {
             nodes: 1,
@@ -98,7 +112,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             surge,
             pool_version: 5,
         };
-        match round.decide(Observed::read(Some(limit), now, now), None) {
+        match round.decide(Observed::read(Some(limit), now, now), None, &round.waiters) {
             Step::Decided(_) => true,
             Step::Read(needs) => {
                 assert_eq!(needs, CLAIMS);
@@ -117,36 +131,77 @@ async fn a_write_beside_rounds_that_panics_does_not_keep_the_next_one_from_being
     let client = Client::new(server, "default");
     let context = GateContext::of_client(&client);
     write(Some(100)).store_meanwhile(&context);
-    assert!(context.begin_beside("general").is_none(), "one at a time");
+    assert!(context.begin_beside(OWNER).is_none(), "one at a time");
     sleep(Duration::from_mins(1)).await;
-    assert!(context.begin_beside("general").is_some());
+    assert!(context.begin_beside(OWNER).is_some());
+}
+
+/// An API server whose NodePool `general` is another one than the watch shows, with a ledger of its own.
+fn created_again() -> Client {
+    let server = service_fn(async |request: Request<Body>| {
+        let text = |reservations: &str| format!(r#"{{"version":1,"seen":7,"reservations":{reservations}}}"#);
+        let ledger = |uid: &str, reservations: &str| {
+            let metadata = json!({"name": format!("poolgate-ledger-{uid}"), "resourceVersion": "101"});
+            json!({"metadata": metadata, "data": {"nodepool": "general", "ledger.json": text(reservations)}})
+        };
+        let object = match request.uri().path().rsplit('/').next() {
+            Some("general") => {
+                let metadata = json!({"name": "general", "uid": "next", "resourceVersion": "9"});
+                json!({"metadata": metadata, "spec": {"limits": {"nodes": "1"}}})
+            }
+            Some("poolgate-ledger-p") => ledger("p", r#"{"a":1}"#),
+            _ => ledger("next", "{}"),
+        };
+        Ok::<_, Infallible>(Response::new(Body::from(object.to_string().into_bytes())))
+    });
+    Client::new(server, "default")
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sweep_keeps_the_owner_that_the_ledger_has() {
-    let client = written_by_another();
-    let context = GateContext::of_client(&client);
-    let mut round = Round::new(&context, "general", Vec::new(), Vec::new());
-    let base = LedgerToDecideOn {
-        stored: StoredLedger {
-            pool: "general".into(),
-            version: 7,
-            uid: "ledger-1".into(),
-            owner: "new".into(),
-            ledger: Arc::default(),
-            lost: None,
-        },
-        released: None,
+async fn a_read_that_shows_another_pool_begins_the_ledger_anew() {
+    let context = GateContext::of_client(&created_again());
+    let arrivals = Arrivals::default();
+    let mut round = Round::new(&context, "general", Queue::default(), &arrivals);
+    round.first_needs(false);
+    let both = Needs {
+        ledger: true,
+        ..LIMIT
     };
-    // The watch may still show the pool that was deleted.
-    let watched = PoolLimit {
-        uid: Some("old".into()),
-        ..PoolLimit::default()
+    round.read.read(both, &[]).await.expect("reads");
+    // What was read beside it is the ledger of the pool before.
+    assert!(round.base().is_none() && round.read.ledger.is_none());
+    round.read.read(LEDGER, &[]).await.expect("a read");
+    let base = round.base().expect("a ledger");
+    assert_eq!(
+        (&*base.stored.owner, base.ledger().reservations().len()),
+        ("next", 0)
+    );
+    let pool = round.read.pool.clone().expect("a pool").value;
+    assert_eq!(&*round.write(&pool, Some(&base), Ledger::default()).uid, "next");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ledger_of_a_pool_before_is_not_swept() {
+    let context = GateContext::of_client(&created_again());
+    let unsettled = || {
+        let unsettled = context.unsettled().into_iter();
+        unsettled
+            .map(|stored| stored.owner.to_string())
+            .collect::<Vec<_>>()
     };
-    let owner = |round: &Round<'_>| round.write(&watched, Some(&base), Ledger::default()).owner;
-    round.read.pool = Some(Observed::kept(watched.clone()));
-    assert_eq!(&*owner(&round), "new");
-    let now = context.shared.clock.now();
-    round.read.pool = Some(Observed::read(watched.clone(), now, now));
-    assert_eq!(&*owner(&round), "old");
+    let by = || crate::cluster::Deadline::within(Duration::from_secs(1));
+    let before = Owner {
+        name: "general",
+        uid: "p",
+    };
+    let ledger = context.ledgers.read(before, by()).await.expect("a read");
+    assert!(ledger.is_some_and(|ledger| ledger.ledger.is_unsettled()));
+    assert_eq!(unsettled(), ["p"], "the pool that the watch shows");
+    let next = CachedPool {
+        uid: "next".into(),
+        version: 9,
+        object: None,
+    };
+    context.shared.view.set_pool("general".into(), Some(next));
+    assert_eq!(unsettled(), Vec::<String>::new());
 }

@@ -95,10 +95,10 @@ pub struct Index {
     pending: BTreeMap<Arc<Needs>, usize>,
     /// The labels by which pods select nodes.
     selected: BTreeSet<Box<str>>,
-    /// The content of each pool's ledger, by the pool's name.
+    /// The ledgers, by the UIDs of their pools.
     ledgers: BTreeMap<Box<str>, KnownLedger>,
-    /// The pools of readable ledgers, by the names of the objects.
-    pool_of_ledger: BTreeMap<Box<str>, Box<str>>,
+    /// The UIDs of the pools of readable ledgers, by the names of the objects.
+    owner_of_ledger: BTreeMap<Box<str>, Box<str>>,
     /// The error that was logged for each unreadable ledger, by the name of the object.
     unreadable_ledgers: BTreeMap<Box<str>, String>,
     /// When the number of denials of any pool was last seen to change.
@@ -134,6 +134,8 @@ struct KnownClaim {
 
 #[derive(Debug)]
 struct KnownLedger {
+    /// The name of its pool.
+    pool: Arc<str>,
     ledger: LedgerState,
     /// When another one was last seen to take its place; `None` if that was before the watch.
     identified_at: Option<Moment>,

@@ -11,6 +11,7 @@ use poolgate_core::nodelimit::plan::{
 };
 
 use super::Index;
+use crate::cluster::ledgers::Owner;
 use crate::cluster::objects::{
     ClaimObject, Interned, NodeKinds, NodeObject, PodKinds, PodLocation, PodObject,
 };
@@ -79,9 +80,10 @@ impl Index {
             }
         });
         let strays = self.strays(name).map(|seen| ObjectRef::to_node(&seen.node));
-        let ledger = self.ledgers.get(name);
+        let pool = self.pool(name);
+        let ledger = self.ledgers.get(&*pool.uid);
         Snapshot {
-            pool: self.pool(name),
+            pool,
             exists: self.knows_pool(name),
             claims: claims.collect(),
             pending: self.pending.keys().cloned().collect(),
@@ -96,6 +98,14 @@ impl Index {
 }
 
 impl Snapshot {
+    /// The pool, as the owner of its ledger.
+    pub fn owner(&self) -> Owner<'_> {
+        Owner {
+            name: &self.pool.name,
+            uid: &self.pool.uid,
+        }
+    }
+
     /// The same in the form that a plan takes, which terminates nothing.
     pub fn state(&self) -> PoolState<'_> {
         PoolState {

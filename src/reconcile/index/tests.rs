@@ -2,12 +2,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use poolgate_core::api::{NodeLimitMode, OverLimit};
-use poolgate_core::nodelimit::ledger::Moment;
+use poolgate_core::nodelimit::ledger::{Moment, ReplacedFor, Replacement, Uid};
 use poolgate_core::nodelimit::plan::{LastDenial, LedgerIdentity, LedgerState, PoolState};
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cluster::ledgers::Owner;
 use crate::cluster::objects::{ClaimObject, Key, NodeObject, PodObject, PoolObject};
 
 mod memory;
@@ -96,6 +97,11 @@ fn on(node: &str) -> Value {
     json!({"nodeName": node})
 }
 
+/// A pool of this name, as the owner of its ledger.
+fn owner(name: &str) -> Owner<'_> {
+    Owner { name, uid: name }
+}
+
 #[test]
 fn a_claim_is_found_with_its_node_and_pods_in_whatever_order_they_come() {
     let orders: [[usize; 4]; 4] = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]];
@@ -139,7 +145,7 @@ fn of_a_pool_without_a_limit_only_claims_are_news() {
         victims: vec!["a".into()],
         ..LedgerState::default()
     };
-    world.index.set_ledger("limited", ledger, None);
+    world.index.set_ledger(owner("limited"), ledger, None);
     assert_eq!(world.changed(), ["limited"]);
 }
 
@@ -209,7 +215,7 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
             victims,
             ..LedgerState::default()
         };
-        world.index.set_ledger("general", ledger, changed_at);
+        world.index.set_ledger(owner("general"), ledger, changed_at);
         let snapshot = world.index.snapshot("general");
         snapshot.state().denied_at
     };
@@ -230,14 +236,44 @@ fn a_denial_is_as_old_as_it_has_been_seen_whatever_the_ledger_says() {
         }),
         ..LedgerState::default()
     };
-    world.index.set_ledger("general", ledger, at(95));
+    world.index.set_ledger(owner("general"), ledger, at(95));
     let snapshot = world.index.snapshot("general");
     assert_eq!(snapshot.state().denied_at, at(95), "the first is one, too");
 }
 
 #[test]
+fn the_ledger_of_a_pool_that_was_created_again_is_not_that_of_the_pool_before() {
+    let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(1));
+    world.pool("other", &json!(1));
+    let before = Owner {
+        name: "general",
+        uid: "before",
+    };
+    let drifted = Replacement {
+        uid: Uid::new("a").expect("a uid"),
+        claim: "a".into(),
+        node: "a".into(),
+        reason: ReplacedFor::Drifted,
+        newest: 1,
+    };
+    let ledger = LedgerState {
+        victims: vec!["a".into()],
+        replacement: Some(drifted),
+        ..LedgerState::default()
+    };
+    world.index.set_ledger(before, ledger.clone(), None);
+    assert_eq!(world.index.snapshot("general").ledger, LedgerState::default());
+    assert!(!world.index.replaces_drifted_outside("other"));
+    world.index.set_ledger(owner("general"), ledger.clone(), None);
+    assert_eq!(world.index.snapshot("general").ledger, ledger);
+    assert!(world.index.replaces_drifted_outside("other"));
+}
+
+#[test]
 fn a_ledger_that_takes_the_place_of_another_is_noticed_even_if_no_plan_is_made_in_between() {
     let mut world = World::new(BOUNDS);
+    world.pool("general", &json!(1));
     let mut identified_at = |object: &str, closed_over, seconds: Option<u64>| {
         let at = seconds.map(|seconds| Moment::at(Duration::from_secs(seconds)));
         let object = object.into();
@@ -245,7 +281,7 @@ fn a_ledger_that_takes_the_place_of_another_is_noticed_even_if_no_plan_is_made_i
             identity: Some(LedgerIdentity { object, closed_over }),
             ..LedgerState::default()
         };
-        world.index.set_ledger("general", ledger, at);
+        world.index.set_ledger(owner("general"), ledger, at);
         let at = world.index.snapshot("general").ledger_identified_at;
         at.map(|at| at.since(Moment::default()).as_secs())
     };

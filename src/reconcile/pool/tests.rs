@@ -68,7 +68,7 @@ fn ledger() -> Value {
     let text =
         json!({"version": 1, "reservations": {}, "seen": 0, "termination": {"began": 1, "victims": ["a"]}});
     json!({
-        "metadata": {"name": "poolgate-ledger-general", "uid": "ledger", "resourceVersion": "5"},
+        "metadata": {"name": "poolgate-ledger-pool", "uid": "ledger", "resourceVersion": "5"},
         "data": {"nodepool": "general", "ledger.json": text.to_string()},
     })
 }

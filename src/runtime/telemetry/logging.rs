@@ -1,7 +1,7 @@
 //! Log lines on stderr, for people or for machines.
 
 use std::fmt;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
@@ -80,7 +80,7 @@ impl LogArgs {
             .thread_name("log")
             .finish(io::stderr());
         let _ = DROPPED.set(writer.error_counter());
-        let lines = tracing_subscriber::fmt::layer().with_writer(writer);
+        let lines = tracing_subscriber::fmt::layer().with_writer(move || OneLine(writer.clone()));
         let lines = match self.log_format {
             LogFormat::Text => lines.with_ansi(stderr_has_colours()).boxed(),
             LogFormat::Json => lines.json().with_span_list(false).boxed(),
@@ -90,6 +90,34 @@ impl LogArgs {
             .try_init()
             .map_err(|error| LoggingError::Installed(Box::new(error)))?;
         Ok(guard)
+    }
+}
+
+/// Writes each event as one line. A text from outside may contain newlines, and would look like further events.
+struct OneLine<W>(W);
+
+impl<W: Write> Write for OneLine<W> {
+    /// An event comes whole, with a newline at its end.
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let line = event.strip_suffix(b"\n").unwrap_or(event);
+        if !line.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+            return self.0.write(event);
+        }
+        let mut escaped = Vec::with_capacity(event.len() + 16);
+        for byte in line {
+            match byte {
+                b'\n' => escaped.extend(b"\\n"),
+                b'\r' => escaped.extend(b"\\r"),
+                byte => escaped.push(*byte),
+            }
+        }
+        escaped.push(b'\n');
+        self.0.write_all(&escaped)?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 
@@ -110,5 +138,48 @@ impl EncodeMetric for DroppedLines {
 
     fn metric_type(&self) -> MetricType {
         MetricType::Counter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_event_is_one_line_whatever_it_contains() {
+        let kept = Kept::default();
+        let writer = kept.clone();
+        let lines = tracing_subscriber::fmt::layer()
+            .with_ansi(false)
+            .with_writer(move || OneLine(writer.clone()));
+        tracing::subscriber::with_default(registry().with(lines), || {
+            tracing::warn!(reason = %"CN=a\n2026-01-01 ERROR poolgate: forged\r\n", "denied a client");
+            tracing::warn!("usual");
+        });
+        let text = String::from_utf8(kept.0.lock().clone()).expect("text");
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert!(
+            lines[0].ends_with(r"CN=a\n2026-01-01 ERROR poolgate: forged\r\n"),
+            "{text}"
+        );
+        assert!(lines[1].contains("usual"), "{text}");
     }
 }

@@ -9,7 +9,7 @@ use poolgate_core::diagnostic::{Diagnostic, Report, RuleId, Severity};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::envelope::{AdmissionRequest, Text};
+use super::envelope::{AdmissionRequest, Text, beginning};
 use super::warnings::warnings;
 
 /// HTTP status "unprocessable entity", which the API server itself uses for invalid objects.
@@ -23,6 +23,13 @@ const BAD_REQUEST: u16 = 400;
 
 /// Room for an answer apart from its texts, in bytes, so that most answers are allocated once.
 const USUAL_ANSWER: usize = 512;
+
+/// The most bytes of all causes, as JSON. The message repeats them, and the rest (warnings, names, rules) takes less than
+/// 48 KiB, so an answer takes 176 KiB at most, apart from the defaults of the policy.
+const CAUSES: usize = 64 * 1024;
+/// The longest message, and the longest field of a cause, in bytes: a key of a map may be as long as a body.
+const LONGEST_MESSAGE: usize = 4 * 1024;
+const LONGEST_FIELD: usize = 1024;
 
 /// A serialised answer, and what logs and metrics need of it.
 #[derive(Debug)]
@@ -90,8 +97,16 @@ pub fn completed<'b>(request: &AdmissionRequest<'b>, defaults: &[DefaultValue]) 
 
 /// The object is denied by the findings of the report.
 pub fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b> {
-    let mut causes: Vec<Cause> = report.with_severity(Severity::Error).map(Cause::from).collect();
-    let omitted = report.omitted(Severity::Error);
+    let mut room = CAUSES;
+    let mut causes = Vec::new();
+    for cause in report.with_severity(Severity::Error).map(Cause::from) {
+        match room.checked_sub(cause.length()) {
+            Some(left) => room = left,
+            None => break,
+        }
+        causes.push(cause);
+    }
+    let omitted = report.count(Severity::Error).saturating_sub(causes.len());
     if omitted > 0 {
         causes.push(Cause {
             reason: "FieldValueInvalid",
@@ -107,7 +122,10 @@ pub fn denied<'b>(request: &AdmissionRequest<'b>, report: &Report) -> Answer<'b>
 
 /// The object is denied because it cannot be read; in practice because it is nested too deeply.
 pub fn unreadable<'b>(request: &AdmissionRequest<'b>, error: &serde_json::Error) -> Answer<'b> {
-    let message = format!("{} cannot be read: {error}", named(request));
+    let message = cut(
+        format!("{} cannot be read: {error}", named(request)),
+        LONGEST_MESSAGE,
+    );
     Response::denied(request, BAD_REQUEST, "BadRequest", message, Vec::new()).into_answer(request, Vec::new())
 }
 
@@ -120,19 +138,6 @@ pub fn too_large<'b>(request: &AdmissionRequest<'b>, limit: usize) -> Answer<'b>
     );
     Response::denied(request, TOO_LARGE, "RequestEntityTooLarge", message, Vec::new())
         .into_answer(request, Vec::new())
-}
-
-/// Why an object is denied that may be right in itself.
-pub enum DenialStatus {
-    /// A limit is reached.
-    Forbidden(String),
-    /// A field must not be changed.
-    Field {
-        /// Which.
-        path: String,
-        /// Why.
-        message: String,
-    },
 }
 
 /// The object is admitted as it is. The audit log names a rule that would have denied it.
@@ -153,21 +158,15 @@ pub fn admitted_with_warning<'b>(request: &AdmissionRequest<'b>, warning: String
     response.into_answer(request, Vec::new())
 }
 
-/// The object is denied by something other than a rule of the catalogue.
-pub fn denied_by<'b>(request: &AdmissionRequest<'b>, denial: DenialStatus, rule: &'static str) -> Answer<'b> {
-    let (code, reason, message, causes) = match denial {
-        DenialStatus::Forbidden(message) => (FORBIDDEN, "Forbidden", message, Vec::new()),
-        DenialStatus::Field { path, message } => {
-            let text = format!("{} is invalid: {path}: {message}", named(request));
-            let cause = Cause {
-                reason: "FieldValueForbidden",
-                message,
-                field: path,
-            };
-            (UNPROCESSABLE, "Invalid", text, vec![cause])
-        }
-    };
-    let mut response = Response::denied(request, code, reason, message, causes);
+/// An object that may be right in itself is forbidden, as by a quota.
+pub fn forbidden<'b>(request: &AdmissionRequest<'b>, message: String, rule: &'static str) -> Answer<'b> {
+    let mut response = Response::denied(
+        request,
+        FORBIDDEN,
+        "Forbidden",
+        cut(message, LONGEST_MESSAGE),
+        Vec::new(),
+    );
     response.audit_annotations.insert("denied-by", rule.to_owned());
     response.into_answer(request, Vec::new())
 }
@@ -175,7 +174,7 @@ pub fn denied_by<'b>(request: &AdmissionRequest<'b>, denial: DenialStatus, rule:
 /// The object as the API server names it in its messages.
 fn named(request: &AdmissionRequest<'_>) -> String {
     let kind = &request.kind;
-    format!("{}.{} \"{}\"", kind.kind, kind.group, request.name)
+    format!("{}.{} \"{}\"", kind.kind, kind.group, request.short_name())
 }
 
 #[derive(Serialize)]
@@ -233,10 +232,39 @@ impl From<&Diagnostic> for Cause {
     fn from(error: &Diagnostic) -> Self {
         Self {
             reason: error.error_type.cause_reason(),
-            message: error.message(),
-            field: error.path.to_string(),
+            message: cut(error.message(), LONGEST_MESSAGE),
+            field: cut(error.path.to_string(), LONGEST_FIELD),
         }
     }
+}
+
+impl Cause {
+    /// How many bytes it takes as JSON, and about as many in the message.
+    fn length(&self) -> usize {
+        USUAL_CAUSE + length_of_json(&self.message) + length_of_json(&self.field)
+    }
+}
+
+/// The bytes of a cause apart from its texts.
+const USUAL_CAUSE: usize = 64;
+
+/// How many bytes a text takes as JSON.
+fn length_of_json(text: &str) -> usize {
+    let of_byte = |byte| match byte {
+        b'"' | b'\\' => 2,
+        // Most of them have a longer form than these.
+        0..=0x1f => 6,
+        _ => 1,
+    };
+    text.bytes().map(of_byte).sum()
+}
+
+/// The text, without its end if it is longer than this.
+fn cut(text: String, longest: usize) -> String {
+    if text.len() <= longest {
+        return text;
+    }
+    beginning(&text, longest).to_owned() + "…"
 }
 
 impl<'a> Response<'a> {
@@ -264,7 +292,7 @@ impl<'a> Response<'a> {
             message,
             reason,
             details: Details {
-                name: &request.name,
+                name: request.short_name(),
                 group: &request.kind.group,
                 kind: &request.kind.kind,
                 causes,
@@ -308,7 +336,7 @@ impl<'a> Response<'a> {
             },
             operation: request.operation.as_str(),
             uid: request.uid.clone(),
-            name: request.name.clone(),
+            name: request.kept_name(),
             rules,
             patched: self.patch.is_some(),
             dry_run: request.dry_run,

@@ -11,6 +11,13 @@ pub type Text<'b> = Cow<'b, str>;
 /// The one version that poolgate supports; every supported API server does too.
 const API_VERSION: &str = "admission.k8s.io/v1";
 
+/// The longest uid of a request, in bytes. An API server's have 36.
+const LONGEST_UID: usize = 64;
+
+/// The longest name of an object, in bytes, as far as it is kept, logged, written or selected by: Kubernetes stores no
+/// longer one. The other texts of a request are as long at most, so each of them takes less than a kilobyte.
+const LONGEST_TEXT: usize = 253;
+
 /// A body that is not an AdmissionReview with a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Malformed {
@@ -34,6 +41,9 @@ pub enum Malformed {
     /// A request without the name under which its answer is expected.
     #[error("the AdmissionReview's request has no uid")]
     NoUid,
+    /// A request with a name that would have to be repeated in the answer.
+    #[error("the AdmissionReview's request has a uid of more than {LONGEST_UID} bytes")]
+    LongUid,
 }
 
 /// The fields of a request that poolgate needs, except its objects.
@@ -43,6 +53,7 @@ pub struct AdmissionRequest<'b> {
     pub kind: GroupVersionKind<'b>,
     pub resource: GroupVersionResource<'b>,
     pub sub_resource: Text<'b>,
+    /// As it came, which is how it is reviewed.
     pub name: Text<'b>,
     pub operation: Operation,
     pub dry_run: bool,
@@ -111,9 +122,23 @@ impl From<&str> for Operation {
     }
 }
 
-impl AdmissionRequest<'_> {
-    /// The same apart from its body.
+impl<'b> AdmissionRequest<'b> {
+    /// The name as it is kept, logged, written or selected by.
+    pub fn short_name(&self) -> &str {
+        shortened(&self.name)
+    }
+
+    /// The same, borrowed from the body if the name is.
+    pub fn kept_name(&self) -> Text<'b> {
+        match &self.name {
+            Text::Borrowed(name) => Text::Borrowed(shortened(name)),
+            Text::Owned(name) => Text::Owned(shortened(name).to_owned()),
+        }
+    }
+
+    /// The same apart from its body. It takes 4 KiB at most.
     pub fn detached(self) -> AdmissionRequest<'static> {
+        let name = Text::Owned(self.short_name().to_owned());
         let own = |text: Text<'_>| Text::Owned(text.into_owned());
         AdmissionRequest {
             uid: own(self.uid),
@@ -127,7 +152,7 @@ impl AdmissionRequest<'_> {
                 resource: own(self.resource.resource),
             },
             sub_resource: own(self.sub_resource),
-            name: own(self.name),
+            name,
             operation: self.operation,
             dry_run: self.dry_run,
             orphans: self.orphans,
@@ -194,15 +219,15 @@ pub fn open<'b>(
     let request = AdmissionRequest {
         uid: text(&mut request, "uid"),
         kind: GroupVersionKind {
-            group: text(&mut kind, "group"),
-            version: text(&mut kind, "version"),
-            kind: text(&mut kind, "kind"),
+            group: short_text(&mut kind, "group"),
+            version: short_text(&mut kind, "version"),
+            kind: short_text(&mut kind, "kind"),
         },
         resource: GroupVersionResource {
-            group: text(&mut resource, "group"),
-            resource: text(&mut resource, "resource"),
+            group: short_text(&mut resource, "group"),
+            resource: short_text(&mut resource, "resource"),
         },
-        sub_resource: text(&mut request, "subResource"),
+        sub_resource: short_text(&mut request, "subResource"),
         name,
         operation: Operation::from(&*text(&mut request, "operation")),
         dry_run: request.take("dryRun") == Json::Bool(true),
@@ -210,6 +235,9 @@ pub fn open<'b>(
     };
     if request.uid.is_empty() {
         return Err(Malformed::NoUid);
+    }
+    if request.uid.len() > LONGEST_UID {
+        return Err(Malformed::LongUid);
     }
     Ok((request, objects))
 }
@@ -233,6 +261,25 @@ pub fn text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
         Json::String(text) => text,
         _ => Text::default(),
     }
+}
+
+/// The same, shortened: what is cut is no name that poolgate knows.
+fn short_text<'b>(json: &mut Json<'b>, field: &str) -> Text<'b> {
+    match text(json, field) {
+        Text::Borrowed(text) => Text::Borrowed(shortened(text)),
+        Text::Owned(text) if text.len() <= LONGEST_TEXT => Text::Owned(text),
+        Text::Owned(text) => Text::Owned(shortened(&text).to_owned()),
+    }
+}
+
+/// As much of a name as Kubernetes stores.
+pub fn shortened(name: &str) -> &str {
+    beginning(name, LONGEST_TEXT)
+}
+
+/// At most this many bytes of a text.
+pub fn beginning(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or(text)
 }
 
 /// Enough of a text for an error message.

@@ -14,6 +14,7 @@ pub struct HttpMetrics {
     pub denied: Counters,
     pub timeouts: Counters,
     pub refused: Counters,
+    pub displaced: Counters,
 }
 
 impl HttpMetrics {
@@ -39,7 +40,12 @@ impl HttpMetrics {
             ),
             refused: registry.counters(
                 "connections_refused",
-                "New connections closed immediately because too many were open",
+                "New connections closed immediately because too many were open and none could close",
+                "server",
+            ),
+            displaced: registry.counters(
+                "connections_displaced",
+                "Connections closed because a new one needed the place",
                 "server",
             ),
         }

@@ -8,6 +8,7 @@ mod metrics;
 mod places;
 mod server;
 mod tls;
+mod writing;
 
 pub use bind::{BindError, EVERYWHERE, ListenAddr, bind, local_addr};
 pub use metrics::HttpMetrics;

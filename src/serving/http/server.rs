@@ -1,6 +1,7 @@
 //! Accepts connections, answers their requests with hyper, and closes them when the server stops.
 
 use std::convert::Infallible;
+use std::error::Error as _;
 use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,8 +25,9 @@ use tokio_util::task::TaskTracker;
 use tower::Service;
 
 use super::metrics::HttpMetrics;
-use super::places::{Place, Places};
+use super::places::{Place, Places, Seat};
 use super::tls::Tls;
+use super::writing::Writing;
 use crate::runtime::lifecycle::Readiness;
 use crate::runtime::telemetry::LogLimit;
 
@@ -40,20 +42,25 @@ const REST: Duration = Duration::from_millis(50);
 /// The size of a request's headers, and of each chunk of a body. The API server's headers have about 400 bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How old a connection may become: its next answer then asks the client to open another one, which may lead to a server
-/// with less to do.
-const AGE: Duration = Duration::from_mins(10);
-
-/// When a connection ends whatever it does: a client that follows the rules is gone before.
-const LIFETIME: Duration = Duration::from_mins(15);
-
 /// How long we still read and discard data from a client after our last answer. A socket that is closed with unread
 /// bytes is reset, and the client would lose the answer (such as 413) that it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The client's address, as an extension of each request.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(pub IpAddr);
+/// The client, as an extension of each request.
+#[derive(Debug, Clone)]
+pub struct Peer(Arc<Seat>);
+
+impl Peer {
+    /// Its address.
+    pub fn address(&self) -> IpAddr {
+        self.0.address
+    }
+
+    /// Its whole request is there: the connection stays open until that is answered.
+    pub fn begin(&self) {
+        self.0.begin();
+    }
+}
 
 /// The server of a socket.
 pub struct Server {
@@ -63,8 +70,11 @@ pub struct Server {
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub router: Router,
-    /// How many connections may be open simultaneously. One address may have half of them.
+    /// How many connections may be open simultaneously.
     pub max_connections: usize,
+    /// When a connection ends whatever it does. After two thirds of it the next answer asks the client to open another
+    /// one, which may lead to a server with less to do.
+    pub lifetime: Duration,
     /// How long a client may take to send the head of its next request: hyper counts the time that a connection idles.
     pub idle: Duration,
     /// How long a connected client may still begin a request after the stop signal.
@@ -85,16 +95,12 @@ impl Server {
             drain.cancelled().await;
             sleep(REST).await;
         });
-        loop {
-            tokio::select! {
-                biased;
-                accepted = listener.accept() => match serving.admit(accepted) {
-                    Ok(Some(connection)) => { connections.spawn(connection); }
-                    Ok(None) => {}
-                    Err(_) if drain.is_cancelled() => break,
-                    Err(_) => sleep(ACCEPT_PAUSE).await,
-                },
-                () = &mut stopped => break,
+        while let Some(accepted) = unless(stopped.as_mut(), listener.accept()).await {
+            match serving.admit(accepted) {
+                Ok(Some(connection)) => drop(connections.spawn(connection)),
+                Ok(None) => {}
+                Err(_) if drain.is_cancelled() => break,
+                Err(_) => sleep(ACCEPT_PAUSE).await,
             }
         }
         drop(listener);
@@ -102,6 +108,15 @@ impl Server {
         let _ = timeout(grace, connections.wait()).await;
         serving.closing.cancel();
         connections.wait().await;
+    }
+}
+
+/// What comes, unless `stopped`. That is looked at first: a flood of connections would postpone it otherwise.
+async fn unless<T>(stopped: impl Future<Output = ()>, comes: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = stopped => None,
+        comes = comes => Some(comes),
     }
 }
 
@@ -137,18 +152,33 @@ impl Serving {
                 tracing::error!(server = server.name, %error, left_out, "could not accept a connection");
             }
         })?;
-        let peer = Peer(address.ip().to_canonical());
-        let Some(place) = self.places.take(peer.0) else {
+        let peer = address.ip().to_canonical();
+        let Some(place) = self.places.take(peer) else {
             server.metrics.refused.inc(server.name);
             if let Some(left_out) = self.log.permit("full") {
-                tracing::warn!(server = server.name, peer = %peer.0, left_out, "too many connections, refused a new one");
+                tracing::warn!(server = server.name, %peer, left_out, "too many connections, refused a new one");
             }
             return Ok(None);
         };
-        Ok(Some(Arc::clone(self).serve(stream, peer, place)))
+        if place.displaces {
+            server.metrics.displaced.inc(server.name);
+            if let Some(left_out) = self.log.permit("displaced") {
+                tracing::warn!(server = server.name, %peer, left_out, "too many connections, closed an idle one for a new one");
+            }
+        }
+        Ok(Some(Arc::clone(self).serve(stream, place)))
     }
 
-    async fn serve(self: Arc<Self>, stream: TcpStream, peer: Peer, _place: Place) {
+    /// Serves a connection until it ends, or its place is needed.
+    async fn serve(self: Arc<Self>, stream: TcpStream, place: Place) {
+        let peer = Peer(Arc::clone(&place.seat));
+        tokio::select! {
+            () = self.connected(stream, peer) => {}
+            () = place.seat.needed() => {}
+        }
+    }
+
+    async fn connected(&self, stream: TcpStream, peer: Peer) {
         // Without it the last packet of an answer may wait 40 ms for an acknowledgement. A socket that does not take the
         // option is about to fail anyway, which is reported below.
         let _ = stream.set_nodelay(true);
@@ -158,15 +188,15 @@ impl Serving {
         match tls.handshake(stream).await {
             Ok((stream, None)) => self.answer_all(stream, peer, self.server.router.clone()).await,
             Ok((stream, Some(objection))) => {
-                self.deny(peer, "name", &objection);
+                self.deny(&peer, "name", &objection);
                 self.answer_all(stream, peer, forbidden(objection)).await;
             }
             Err(failure) => {
                 self.server.metrics.handshake_failures.inc(failure.reason());
                 // Not more than debug: load balancers and port scanners do this all day.
-                tracing::debug!(peer = %peer.0, reason = failure.reason(), error = %failure, "TLS handshake failed");
+                tracing::debug!(peer = %peer.address(), reason = failure.reason(), error = %failure, "TLS handshake failed");
                 if let Some(denial) = failure.denial() {
-                    self.deny(peer, denial, &failure);
+                    self.deny(&peer, denial, &failure);
                 }
                 if let Some(stream) = failure.into_stream() {
                     linger(stream).await;
@@ -175,11 +205,11 @@ impl Serving {
         }
     }
 
-    fn deny(&self, peer: Peer, reason: &'static str, why: &dyn Display) {
+    fn deny(&self, peer: &Peer, reason: &'static str, why: &dyn Display) {
         let server = &self.server;
         server.metrics.denied.inc(reason);
         if let Some(left_out) = self.log.permit(reason) {
-            tracing::warn!(server = server.name, peer = %peer.0, reason = %why, left_out, "denied a client");
+            tracing::warn!(server = server.name, peer = %peer.address(), reason = %why, left_out, "denied a client");
         }
     }
 
@@ -194,10 +224,10 @@ impl Serving {
             .header_read_timeout(self.server.idle)
             .max_buf_size(BUFFER_BYTES)
             .serve_connection(
-                TokioIo::new(&mut stream),
-                service_fn(|request| self.answer(router.clone(), request, peer, opened)),
+                TokioIo::new(Writing::new(&mut stream)),
+                service_fn(|request| self.answer(router.clone(), request, &peer, opened)),
             );
-        let ended = timeout(LIFETIME, async {
+        let ended = timeout(self.server.lifetime, async {
             let mut connection = pin!(connection);
             tokio::select! {
                 biased;
@@ -208,12 +238,12 @@ impl Serving {
         });
         match ended.await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) if !error.is_timeout() => {
-                tracing::debug!(peer = %peer.0, error = &error as &dyn std::error::Error, "connection failed");
+            Ok(Err(error)) if !is_overdue(&error) => {
+                tracing::debug!(peer = %peer.address(), error = &error as &dyn std::error::Error, "connection failed");
             }
             Ok(Err(_)) | Err(_) => {
                 self.server.metrics.timeouts.inc(self.server.name);
-                tracing::debug!(server = self.server.name, peer = %peer.0, "closed an overdue connection");
+                tracing::debug!(server = self.server.name, peer = %peer.address(), "closed an overdue connection");
             }
         }
         linger(stream).await;
@@ -224,18 +254,25 @@ impl Serving {
         &self,
         mut router: Router,
         mut request: Request<Incoming>,
-        peer: Peer,
+        peer: &Peer,
         opened: Instant,
     ) -> Result<Response, Infallible> {
-        request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(peer.clone());
         let mut response = router.call(request).await?;
-        if self.server.readiness.is_leaving() || opened.elapsed() >= AGE {
+        peer.0.end();
+        if self.server.readiness.is_leaving() || opened.elapsed() >= self.server.lifetime * 2 / 3 {
             response
                 .headers_mut()
                 .insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         Ok(response)
     }
+}
+
+/// Whether the client has taken too long to send a request or to read an answer.
+fn is_overdue(error: &hyper::Error) -> bool {
+    let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+    error.is_timeout() || cause.is_some_and(|cause| cause.kind() == io::ErrorKind::TimedOut)
 }
 
 /// The answer to every request of a client that is denied.

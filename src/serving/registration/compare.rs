@@ -92,7 +92,7 @@ const STRICT: &str = "/gate/strict";
 
 const STORES: &[&str] = &["CREATE", "UPDATE"];
 
-/// The paths to which operations on NodeClaims are sent. All pools may be strict, or none.
+/// The paths to which creations of NodeClaims are sent. One configuration has both.
 const GATE: [&str; 2] = ["/gate", STRICT];
 
 /// Compares the registered webhooks with what is served. Whether they trust the certificate is compared if it is known.
@@ -114,10 +114,10 @@ pub fn compare<'w>(
         comparison
             .problems
             .extend(distrust(webhook, &host, shown).map(|(kind, text)| problem(kind, text)));
-        let (resource, operations) = match &*path {
+        let (resource, operations): (_, &[&str]) = match &*path {
             path if reviews && REVIEWS.contains(&path) => ("nodepools", STORES),
-            DELETIONS if reviews => ("nodepools", &["DELETE"] as &[_]),
-            path if gate && GATE.contains(&path) => ("nodeclaims", STORES),
+            DELETIONS if reviews => ("nodepools", &["DELETE"]),
+            path if gate && GATE.contains(&path) => ("nodeclaims", &["CREATE"]),
             path => {
                 let text = format!("it calls {path}, which is not served");
                 comparison.problems.push(problem(Problem::Path, text));

@@ -11,7 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span, field};
 
-use super::body::BodyMemory;
+use super::body::{BodyMemory, HeldBody};
 use super::deadline;
 use super::metrics::{Route, WebhookMetrics};
 use super::rejection::{Rejection, excerpt};
@@ -27,6 +27,14 @@ const LIGHT_BYTES: usize = 1024 * 1024;
 
 /// The most memory that its objects may take.
 const LIGHT_MEMORY: usize = 4 * 1024 * 1024;
+
+/// The body of a review, with its deadline.
+#[derive(Debug)]
+pub struct ReviewBody {
+    held: HeldBody,
+    is_light: bool,
+    by: Instant,
+}
 
 /// The request intake, common to all paths.
 #[derive(Debug)]
@@ -88,24 +96,33 @@ impl Intake {
         }
     }
 
-    /// Reads the body of a review and does `work` with it. Large ones wait for one another, and block no thread that
-    /// answers others. A panic ends only this request.
-    pub async fn work<T: Send + 'static>(
-        &self,
-        request: Request,
-        work: impl FnOnce(&[u8]) -> Result<T, Malformed> + Send + 'static,
-    ) -> Result<T, Rejection> {
+    /// Reads the body of a review.
+    pub async fn read(&self, request: Request) -> Result<ReviewBody, Rejection> {
         let limit = deadline::from_query(request.uri().query());
         if !is_json(request.headers()) {
             let declared = request.headers().get(header::CONTENT_TYPE);
             return Err(Rejection::content_type(declared));
         }
-        let by = Instant::now() + limit;
+        let (by, peer) = (Instant::now() + limit, peer(&request));
         let held = timeout_at(by, self.memory.read(request.into_body()))
             .await
             .map_err(|_| Rejection::Late(limit))??;
+        if let Some(peer) = peer {
+            peer.begin();
+        }
         let is_light = is_light(&held.bytes);
-        let work = move || caught(|| work(&held.bytes));
+        Ok(ReviewBody { held, is_light, by })
+    }
+
+    /// Does `work` with a body, and returns it. Large ones wait for one another, and block no thread that answers others. A
+    /// panic ends only this request.
+    pub async fn work<T: Send + 'static>(
+        &self,
+        body: ReviewBody,
+        work: impl FnOnce(&[u8]) -> Result<T, Malformed> + Send + 'static,
+    ) -> Result<(T, ReviewBody), Rejection> {
+        let (is_light, by) = (body.is_light, body.by);
+        let work = move || caught(|| work(&body.held.bytes)).map(|done| (done, body));
         let done = if is_light {
             work()
         } else {
@@ -118,8 +135,9 @@ impl Intake {
             });
             done.await.ok().flatten()
         };
-        let done = done.ok_or(Rejection::Panicked)?;
-        Ok(done.inspect_err(|_| self.metrics.malformed())?)
+        let (done, body) = done.ok_or(Rejection::Panicked)?;
+        let done = done.inspect_err(|_| self.metrics.malformed())?;
+        Ok((done, body))
     }
 
     /// Counts and logs an answer.
@@ -140,7 +158,7 @@ impl Intake {
         if let Some(left_out) = self.rejected.permit(rejection.kind().0) {
             tracing::warn!(
                 webhook = route.map(Route::name),
-                peer = peer.map(|peer| field::display(peer.0)),
+                peer = peer.map(|peer| field::display(peer.address())),
                 reason = rejection.sentence(),
                 left_out,
                 "rejected a request"
@@ -154,7 +172,7 @@ impl Intake {
 
 /// The client of a request.
 fn peer(request: &Request) -> Option<Peer> {
-    request.extensions().get().copied()
+    request.extensions().get().cloned()
 }
 
 /// The span of a request's log lines: its place in the API server's trace, if it names one.
@@ -195,7 +213,7 @@ fn log(route: &Route, summary: &Summary<'_>) {
     match verdict {
         Verdict::Denied => {
             let rules: Vec<_> = rules.iter().map(|rule| rule.as_str()).collect();
-            let (uid, name, rules) = (excerpt(uid), excerpt(name), rules.join(","));
+            let (uid, name, rules) = (&**uid, &**name, rules.join(","));
             tracing::info!(webhook, operation, uid, name, rules, dry_run, "denied");
         }
         Verdict::Allowed => tracing::debug!(webhook, operation, ?uid, ?name, patched, dry_run, "allowed"),
@@ -215,6 +233,17 @@ mod tests {
         Intake::new("/validate", &mut Registry::default())
     }
 
+    /// Reads a request and does this with its body.
+    async fn work<T: Send + 'static>(
+        intake: &Intake,
+        request: Request,
+        work: impl FnOnce(&[u8]) -> Result<T, Malformed> + Send + 'static,
+    ) -> Result<T, Rejection> {
+        let body = intake.read(request).await?;
+        let (done, _) = intake.work(body, work).await?;
+        Ok(done)
+    }
+
     /// A request with a body of this many bytes.
     fn request(timeout: &str, bytes: usize) -> Request {
         Request::post(format!("/validate?timeout={timeout}"))
@@ -227,15 +256,17 @@ mod tests {
     async fn a_large_review_waits_for_its_turn_and_a_usual_one_does_not() {
         let intake = intake();
         let (sender, receiver) = mpsc::channel::<()>();
-        let occupied = intake.work(request("30s", LIGHT_BYTES + 1), move |_| {
+        let occupied = work(&intake, request("30s", LIGHT_BYTES + 1), move |_| {
             Ok(receiver.recv_timeout(Duration::from_mins(1)).is_ok())
         });
         let others = async {
             let size = |bytes: &[u8]| Ok(bytes.len());
-            let usual = intake.work(request("10ms", LIGHT_BYTES), size).await;
+            let usual = work(&intake, request("10ms", LIGHT_BYTES), size).await;
             assert_eq!(usual.expect("it is answered here"), LIGHT_BYTES);
-            let large = intake.work(request("10ms", LIGHT_BYTES + 1), size).await;
-            assert!(matches!(large, Err(Rejection::Busy)), "{large:?}");
+            let large = work(&intake, request("10ms", LIGHT_BYTES + 1), size).await;
+            let busy = large.expect_err("it waits").into_response();
+            assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(busy.headers()[header::RETRY_AFTER], "1");
             sender.send(()).expect("the first one is at work");
         };
         let (occupied, ()) = tokio::join!(occupied, others);
@@ -246,11 +277,11 @@ mod tests {
     async fn a_review_that_panics_is_a_500_and_the_connection_goes_on() {
         let intake = intake();
         for bytes in [LIGHT_BYTES, LIGHT_BYTES + 1] {
-            let crashed = intake.work::<()>(request("30s", bytes), |_| panic!("a defect"));
+            let crashed = work::<()>(&intake, request("30s", bytes), |_| panic!("a defect"));
             let response = crashed.await.expect_err("a rejection").into_response();
             assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
             assert_eq!(response.headers().get(header::CONNECTION), None);
-            let next = intake.work(request("30s", bytes), |_| Ok("next"));
+            let next = work(&intake, request("30s", bytes), |_| Ok("next"));
             assert_eq!(next.await.expect("done"), "next");
         }
     }

@@ -104,6 +104,10 @@ impl IntoResponse for Rejection {
         if matches!(self, Self::Method(_)) {
             headers.insert(header::ALLOW, HeaderValue::from_static("POST"));
         }
+        if matches!(self, Self::Busy) {
+            // With it the API server asks again, in a second.
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         response
     }
 }

@@ -30,6 +30,9 @@ const MAX_ADMISSION_CONNECTIONS: usize = 512;
 /// is being closed: with a longer limit we never close one that it is about to use.
 const IDLE: Duration = Duration::from_mins(3);
 
+/// How long a connection may last: a client that follows the rules is gone before.
+const LIFETIME: Duration = Duration::from_mins(15);
+
 /// How long after the shutdown delay a client may still begin a request on a connection that it has.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -107,6 +110,7 @@ impl<'a> WebhookServer<'a> {
             tls: Some(tls),
             router,
             max_connections: MAX_ADMISSION_CONNECTIONS,
+            lifetime: LIFETIME,
             idle: IDLE,
             grace: args.shutdown_delay().min(GRACE),
             readiness: Arc::clone(&readiness),

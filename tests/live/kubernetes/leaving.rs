@@ -129,7 +129,7 @@ impl Cluster {
             Some(gate.address("admission")),
         );
         let client = Client::of(&self.plane);
-        let ledger = format!("{LEDGERS}/configmaps/poolgate-ledger-roomy");
+        let ledger = format!("{LEDGERS}/configmaps/{}", client.ledger_name("roomy"));
         let claim = node_claim("roomy-a", "roomy");
         wait_for("a ledger", || {
             client.create("/apis/karpenter.sh/v1/nodeclaims", &claim);

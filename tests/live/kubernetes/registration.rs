@@ -264,26 +264,24 @@ fn claim(name: &str, pool: &str) -> Value {
 
 const DRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
 
-/// A registration of the gate with these strict pools, or of profile gate without.
-fn gate_registration(strict: &str, name: &str) -> Value {
+/// The registration of the gate with these strict pools, or of profile gate without.
+fn gate_registration(strict: &str) -> Value {
     let objects = if strict.is_empty() {
         charted(&["--set=profile=gate"])
     } else {
         let pools = format!("--set=gateStrict.pools={{{strict}}}");
         charted(&["--set=profile=gate-strict", &pools])
     };
-    objects[&format!("ValidatingWebhookConfiguration  {name}")].clone()
+    objects["ValidatingWebhookConfiguration  poolgate-gate"].clone()
 }
 
-/// Stores a claim of a pool, `…early`, and one of none, `…alone`; then sends what this registration asks for to a port where nothing listens.
+/// Stores a claim of a pool, `…early`; then sends what this registration asks for to a port where nothing listens.
 fn deaf_gate(prefix: &str, registration: Value, asked_pool: &str) -> &'static ControlPlane {
     let plane = &published().plane;
-    for (name, pool) in [("early", "free"), ("alone", "")] {
-        let stored = claim(&format!("{prefix}{name}"), pool);
-        plane
-            .kubectl(&["create", "-f", "-"], &stored.to_string())
-            .success();
-    }
+    let stored = claim(&format!("{prefix}early"), "free");
+    plane
+        .kubectl(&["create", "-f", "-"], &stored.to_string())
+        .success();
     let probe = claim(&format!("{prefix}new"), asked_pool);
     send_to_nobody(plane, prefix, registration, &probe);
     plane
@@ -305,43 +303,45 @@ fn is_patch_asked(claim: &str, patch: &Value) -> bool {
     is_asked(&published().plane, &args, &Value::Null)
 }
 
-/// A patch of a claim's pool.
-fn into_pool(pool: &str) -> Value {
-    json!({"metadata": {"labels": {"karpenter.sh/nodepool": pool}}})
-}
-
 #[test]
 fn a_strict_pool_makes_no_nodes_without_the_gate_and_the_others_do() {
     let strict = "licensed,default";
-    let plane = deaf_gate(
-        "strict-",
-        gate_registration(strict, "poolgate-gate-strict"),
-        "default",
-    );
+    // The other webhook is in the same configuration, and fails open.
+    let plane = deaf_gate("strict-", gate_registration(strict), "default");
     assert!(is_asked(plane, &DRY, &claim("strict-new", "licensed")));
     assert!(!is_asked(plane, &DRY, &claim("strict-new", "free")));
     assert!(!is_asked(plane, &DRY, &claim("strict-new", "")));
-    let slips_in = into_pool("default");
-    assert!(is_patch_asked("strict-early", &slips_in), "it would slip in");
-    assert!(is_patch_asked("strict-alone", &slips_in), "it would slip in");
     // What one of both is asked, the other is not.
-    let mut others = gate_registration(strict, "poolgate-gate");
+    let mut others = gate_registration(strict);
     others["webhooks"][0]["failurePolicy"] = json!("Fail");
+    others["webhooks"][1]["failurePolicy"] = json!("Ignore");
     let plane = deaf_gate("lenient-", others, "free");
     assert!(!is_asked(plane, &DRY, &claim("lenient-new", "licensed")));
     assert!(!is_asked(plane, &DRY, &claim("lenient-new", "default")));
-    for unasked in [
-        into_pool("other"),
-        json!({"metadata": {"labels": {"team": "blue"}}}),
-        json!({"metadata": {"finalizers": ["example.com/drain"]}}),
-    ] {
-        assert!(!is_patch_asked("strict-early", &unasked), "{unasked}");
+}
+
+#[test]
+fn no_pool_is_strict_where_none_is_named() {
+    let mut registration = gate_registration("");
+    let strict = registration["webhooks"][1].clone();
+    assert_eq!(strict["failurePolicy"], "Fail");
+    // A third webhook shows when the configuration takes effect.
+    let mut probe = registration["webhooks"][0].clone();
+    probe["name"] = json!("probe.poolgate.dev");
+    probe["failurePolicy"] = json!("Fail");
+    probe["matchConditions"] =
+        json!([{"name": "probe", "expression": "object.metadata.name == 'named-probe'"}]);
+    registration["webhooks"] = json!([strict, probe]);
+    let plane = &published().plane;
+    send_to_nobody(plane, "named-", registration, &claim("named-probe", "free"));
+    for pool in ["", "free", "licensed"] {
+        assert!(!is_asked(plane, &DRY, &claim("named-new", pool)), "{pool}");
     }
 }
 
 #[test]
 fn the_gate_is_asked_about_places_and_about_nothing_else() {
-    let mut registration = gate_registration("", "poolgate-gate");
+    let mut registration = gate_registration("");
     let webhook = &mut registration["webhooks"][0];
     assert_eq!(
         (
@@ -357,12 +357,6 @@ fn the_gate_is_asked_about_places_and_about_nothing_else() {
         !is_asked(plane, &DRY, &claim("gated-new", "")),
         "a claim of no pool"
     );
-    assert!(is_patch_asked("gated-early", &into_pool("other")));
-    assert!(is_patch_asked(
-        "gated-early",
-        &json!({"metadata": {"labels": null}})
-    ));
-    assert!(is_patch_asked("gated-alone", &into_pool("free")));
     let annotated = json!({"metadata": {"annotations": {"team": "blue"}}});
     assert!(!is_patch_asked("gated-early", &annotated));
     let delete = ["delete", "nodeclaim", "gated-early", "--dry-run=server"];

@@ -17,7 +17,7 @@ use crate::support::wait::wait_for;
 const NAMESPACE: &str = "poolgate-system";
 const POOLS: &str = "/apis/karpenter.sh/v1/nodepools";
 const CLAIMS: &str = "/apis/karpenter.sh/v1/nodeclaims";
-const LEDGER: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-licensed";
+const LEDGERS: &str = "/api/v1/namespaces/poolgate-ledgers/configmaps";
 
 /// The pods of profile gate-strict, as their manifests say, behind their Services.
 fn start_pods(plane: &ControlPlane, services: &Services) -> [Pod; 2] {
@@ -102,7 +102,10 @@ fn a_cluster_set_back_to_a_backup_comes_up_and_its_limit_holds() {
     client.delete(&format!("{CLAIMS}/old-2"));
     let (then, bundle_then) = (names(&client), bundle(&client));
     assert_eq!(then.len(), 2);
-    let uid = |client: &Client| client.get(LEDGER).expect("a ledger")["metadata"]["uid"].clone();
+    let uid = |client: &Client| {
+        let name = client.ledger_name("licensed");
+        client.get(&format!("{LEDGERS}/{name}")).expect("a ledger")["metadata"]["uid"].clone()
+    };
     let ledger = uid(&client);
     let backup = plane.back_up_store();
 

@@ -12,29 +12,66 @@ use crate::support::wait::wait_for;
 const CLIENT: Ipv4Addr = Ipv4Addr::LOCALHOST;
 const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
+/// So many connections that complete a handshake and send nothing.
+fn idle(server: &Poolgate, ca: &str, sources: impl Iterator<Item = Ipv4Addr>) -> Vec<Connection> {
+    sources
+        .filter_map(|source| Connection::from(source, server, ca).ok())
+        .collect()
+}
+
+/// Crowds from one address, from two, and from many.
+fn crowds() -> [Vec<Ipv4Addr>; 3] {
+    let number = |at: u16| Ipv4Addr::new(127, 1, at.to_be_bytes()[0], at.to_be_bytes()[1]);
+    [
+        vec![STRANGER; 600],
+        [[STRANGER; 300], [Ipv4Addr::new(127, 0, 0, 3); 300]].concat(),
+        (1..=600).map(number).collect(),
+    ]
+}
+
 #[test]
 fn more_idle_connections_than_there_are_places_leave_room_for_others() {
-    let server = Poolgate::serve();
-    let ca = server.ca();
-    let mut early = Connection::to(&server);
-    assert_eq!(early.post("/validate", &good_review("early")).status, 200);
-    let mut idle: Vec<_> = (0..520)
-        .filter_map(|_| Connection::from(STRANGER, &server, &ca).ok())
-        .collect();
-    assert_eq!(idle.len(), 256, "the stranger has half of the places");
-
-    assert_eq!(early.post("/validate", &good_review("kept")).status, 200);
-    let mut late = Connection::to(&server);
-    assert_eq!(late.post("/validate", &good_review("late")).status, 200);
-    for connection in &mut idle {
-        assert_eq!(connection.post("/validate", &good_review("stranger")).status, 200);
+    for crowd in crowds() {
+        let server = Poolgate::serve();
+        let ca = server.ca();
+        let mut kept = [Connection::to(&server), Connection::to(&server)];
+        for connection in &mut kept {
+            assert_eq!(connection.post("/validate", &good_review("early")).status, 200);
+        }
+        let idle = idle(&server, &ca, crowd.iter().copied());
+        assert_eq!(idle.len(), crowd.len(), "the new ones have displaced older ones");
+        for connection in &mut kept {
+            assert_eq!(connection.post("/validate", &good_review("kept")).status, 200);
+        }
+        let mut late = Connection::to(&server);
+        assert_eq!(late.post("/validate", &good_review("late")).status, 200);
+        assert_eq!(
+            server.metric(r#"poolgate_connections_refused_total{server="admission"}"#),
+            None
+        );
+        let displaced = server.metric(r#"poolgate_connections_displaced_total{server="admission"}"#);
+        assert!(displaced >= Some(600.0 + 3.0 - 512.0), "{displaced:?}");
+        let reported = server.logged("too many connections, closed an idle one for a new one", 1);
+        assert!(
+            reported[0]["fields"]["peer"].as_str().is_some(),
+            "{}",
+            server.log()
+        );
+        drop(idle);
     }
-    let refused = server.metric(r#"poolgate_connections_refused_total{server="admission"}"#);
-    assert_eq!(refused, Some(520.0 - 256.0));
-    let reported = server.logged("too many connections, refused a new one", 1);
-    assert_eq!(reported[0]["fields"]["peer"], "127.0.0.2", "{}", server.log());
-    idle.pop();
-    wait_for("a place", || Connection::from(STRANGER, &server, &ca).ok());
+}
+
+#[test]
+fn more_connections_to_the_probe_port_than_it_has_places_leave_room_for_probes() {
+    for crowd in crowds() {
+        let server = Poolgate::serve();
+        let probe = server.address("probe");
+        let silent: Vec<_> = crowd.iter().map(|source| dial_from(*source, probe)).collect();
+        for path in ["/livez", "/readyz"] {
+            assert_eq!(server.probe(path).0, 200, "{path}");
+        }
+        drop(silent);
+    }
 }
 
 #[test]
@@ -85,18 +122,6 @@ fn idle_connections_to_the_probe_port_leave_room_for_probes() {
         assert_eq!(server.metric(overdue), None);
         drop(idle);
     }
-}
-
-#[test]
-fn silent_connections_to_the_probe_port_end_soon() {
-    let server = Poolgate::serve();
-    let silent: Vec<_> = (0..200)
-        .map(|_| dial_from(CLIENT, server.address("probe")).expect("a connection"))
-        .collect();
-    wait_for("the kubelet's turn", || {
-        (server.probe("/livez").0 == 200).then_some(())
-    });
-    drop(silent);
 }
 
 /// Connections from this address, each with a body of 6 MiB without its last byte.

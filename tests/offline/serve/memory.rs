@@ -11,7 +11,7 @@ use crate::support::full::full;
 use crate::support::poolgate::Poolgate;
 
 /// The memory of the pod, in KiB.
-const POD: u64 = 256 * 1024;
+pub const POD: u64 = 256 * 1024;
 
 /// What one review may add to it.
 const REVIEW: u64 = 64 * 1024;
@@ -324,6 +324,6 @@ fn several_of_the_largest_reviews_at_once_fit_into_the_pod() {
 }
 
 /// Resets `VmHWM` to the current use.
-fn forget_peak(server: &Poolgate) {
+pub fn forget_peak(server: &Poolgate) {
     fs::write(format!("/proc/{}/clear_refs", server.process.id()), "5").expect("the peak can be reset");
 }

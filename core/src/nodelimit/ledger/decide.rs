@@ -190,6 +190,9 @@ impl<'a> Round<'a> {
         }
         changed |= settle(&mut ledger, &facts.claims, facts.first_seen);
         let (limit, is_new) = put_in_force(&mut ledger.limit, read);
+        if is_new {
+            ledger.unknown_inside.remove("limit");
+        }
         changed |= is_new;
         let counted = view.counts().counted(limit.mode);
         if !facts.claims_late {
@@ -311,6 +314,9 @@ impl<'a> Round<'a> {
             return false;
         }
         let before = last.map_or(0, |last| last.total);
+        if last.is_some_and(|last| &*last.claim != name) {
+            self.ledger.unknown_inside.remove("denied");
+        }
         self.ledger.denied = Some(DenialRecord {
             at: facts.clock,
             total: before.saturating_add(facts.untold).saturating_add(self.denied),

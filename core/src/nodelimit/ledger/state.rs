@@ -67,6 +67,9 @@ pub struct Ledger {
     /// Fields of a later release, kept unchanged.
     #[serde(flatten)]
     pub(crate) unknown: Map<String, Value>,
+    /// The same inside the parts that are objects, by the names of these. They go with what they are about.
+    #[serde(skip)]
+    pub(crate) unknown_inside: BTreeMap<&'static str, Map<String, Value>>,
 }
 
 /// A field that is present: an explicit `null` is a mistake, not a missing field.
@@ -303,6 +306,10 @@ impl Ledger {
     /// The same ledger with this termination under way, or none.
     #[must_use]
     pub fn with_termination(mut self, termination: Option<Termination>) -> Self {
+        let victims = |termination: &Option<Termination>| termination.as_ref().map(|it| it.victims.clone());
+        if victims(&self.termination) != victims(&termination) {
+            self.unknown_inside.remove("termination");
+        }
         self.termination = termination;
         self
     }
@@ -320,6 +327,13 @@ impl Ledger {
     /// The same ledger with this replacement under way, or none, stopped or not.
     #[must_use]
     pub fn with_replacement(mut self, replacement: Option<Replacement>, stopped: Option<Stopped>) -> Self {
+        let claim = |replacement: &Option<Replacement>| replacement.as_ref().map(|it| it.uid.clone());
+        if claim(&self.replacement) != claim(&replacement) {
+            self.unknown_inside.remove("replacement");
+        }
+        if self.stopped != stopped {
+            self.unknown_inside.remove("stopped");
+        }
         self.replacement = replacement;
         self.stopped = stopped;
         self

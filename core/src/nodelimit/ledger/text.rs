@@ -1,7 +1,9 @@
 //! The ledger as text: compact JSON with a version.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::state::{Ledger, MAX_RESERVATIONS, Termination, TooManyVictims};
@@ -42,6 +44,38 @@ struct Version {
     version: u64,
 }
 
+/// The parts that are objects, with all their fields.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Parts {
+    denied: Value,
+    limit: Value,
+    replacement: Value,
+    stopped: Value,
+    termination: Value,
+}
+
+impl Parts {
+    /// The fields in them that this release does not know: those that it does not write.
+    fn unknown(self, ledger: &Ledger) -> BTreeMap<&'static str, Map<String, Value>> {
+        let parts = [
+            ("denied", self.denied, json!(ledger.denied)),
+            ("limit", self.limit, json!(ledger.limit)),
+            ("replacement", self.replacement, json!(ledger.replacement)),
+            ("stopped", self.stopped, json!(ledger.stopped)),
+            ("termination", self.termination, json!(ledger.termination)),
+        ];
+        let unknown = parts.into_iter().filter_map(|(name, read, written)| {
+            let Value::Object(mut fields) = read else {
+                return None;
+            };
+            fields.retain(|field, _| written.get(field).is_none());
+            (!fields.is_empty()).then_some((name, fields))
+        });
+        unknown.collect()
+    }
+}
+
 impl Ledger {
     /// Parses a ledger. Fields that this release does not know are kept and written again.
     pub fn parse(text: &str) -> Result<Self, UnreadableLedger> {
@@ -54,6 +88,7 @@ impl Ledger {
         }
         let mut ledger: Self = parse(text)?;
         ledger.unknown.remove("version");
+        ledger.unknown_inside = parse::<Parts>(text)?.unknown(&ledger);
         if !ledger.closed {
             ledger.closed_over = 0;
         }
@@ -74,6 +109,14 @@ impl Ledger {
         let mut written = json!(self);
         if let Some(fields) = written.as_object_mut() {
             fields.insert("version".to_owned(), VERSION.into());
+            for (part, unknown) in &self.unknown_inside {
+                let Some(Value::Object(part)) = fields.get_mut(*part) else {
+                    continue;
+                };
+                for (field, value) in unknown {
+                    part.entry(field).or_insert_with(|| value.clone());
+                }
+            }
             if !self.closed {
                 fields.remove("closed");
                 fields.remove("closedOver");

@@ -1,3 +1,4 @@
+use std::future::{pending, ready};
 use std::net::Ipv4Addr;
 
 use axum::routing::{get, post};
@@ -6,8 +7,11 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::runtime::telemetry::Registry;
+use crate::serving::http::writing::LIMIT;
 
 const IDLE: Duration = Duration::from_mins(3);
+const LIFETIME: Duration = Duration::from_mins(15);
+const AGE: Duration = Duration::from_mins(10);
 
 /// A server of these answers, and a connection to it, with the task that serves it.
 fn connected(router: Router) -> (Arc<Serving>, DuplexStream, JoinHandle<Duration>) {
@@ -16,6 +20,7 @@ fn connected(router: Router) -> (Arc<Serving>, DuplexStream, JoinHandle<Duration
         tls: None,
         router: router.clone(),
         max_connections: 1,
+        lifetime: LIFETIME,
         idle: IDLE,
         grace: Duration::ZERO,
         readiness: Arc::default(),
@@ -25,7 +30,11 @@ fn connected(router: Router) -> (Arc<Serving>, DuplexStream, JoinHandle<Duration
     let (server, began) = (Arc::clone(&serving), Instant::now());
     let ended = tokio::spawn(async move {
         server
-            .answer_all(stream, Peer(Ipv4Addr::LOCALHOST.into()), router)
+            .answer_all(
+                stream,
+                Peer(Arc::new(Seat::new(Ipv4Addr::LOCALHOST.into()))),
+                router,
+            )
             .await;
         began.elapsed()
     });
@@ -55,6 +64,15 @@ async fn answer(client: &mut DuplexStream) -> String {
 
 fn about(took: Duration, limit: Duration) -> bool {
     took >= limit && took < limit + Duration::from_millis(50)
+}
+
+#[tokio::test]
+async fn a_flood_of_connections_does_not_postpone_the_stop() {
+    assert_eq!(unless(ready(()), ready("a connection")).await, None);
+    assert_eq!(
+        unless(pending(), ready("a connection")).await,
+        Some("a connection")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,9 +150,42 @@ async fn a_client_that_still_sends_has_a_moment_to_read_our_last_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_whose_answer_is_not_read_ends() {
+async fn a_client_has_half_a_minute_to_read_an_answer_however_little_it_reads() {
     let long = async || "x".repeat(1_000_000);
-    let (_serving, mut client, ended) = connected(Router::new().route("/", get(long)));
+    for pause in [None, Some(Duration::from_millis(100))] {
+        let (_serving, mut client, ended) = connected(Router::new().route("/", get(long)));
+        client
+            .write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
+            .await
+            .expect("a write");
+        if let Some(pause) = pause {
+            tokio::spawn(async move {
+                while client.read_u8().await.is_ok() {
+                    sleep(pause).await;
+                }
+            });
+            let took = ended.await.expect("no panic");
+            assert!(took >= LIMIT && took <= LIMIT + 2 * LINGER, "{took:?}");
+        } else {
+            assert!(about(ended.await.expect("no panic"), LIMIT + LINGER));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_read_in_time_keep_the_connection() {
+    let long = async || "x".repeat(100_000) + "hello";
+    let (_serving, mut client, _ended) = connected(Router::new().route("/", get(long)));
+    for _ in 0..5 {
+        sleep(LIMIT / 2).await;
+        assert!(ask(&mut client).await.contains("200 OK"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_ends_whatever_it_does() {
+    let endless = async || pending::<&str>().await;
+    let (_serving, mut client, ended) = connected(Router::new().route("/", get(endless)));
     client
         .write_all(b"GET / HTTP/1.1\r\nhost: test\r\n\r\n")
         .await

@@ -123,7 +123,7 @@ fn each_mistake_is_found_where_it_is() {
             Some(Problem::Untrusted),
         ),
         ("/clientConfig/service/path", json!("/gates"), Some(Problem::Path)),
-        ("/rules/0/operations", json!(["CREATE"]), Some(Problem::Rules)),
+        ("/rules/0/operations", json!(["UPDATE"]), Some(Problem::Rules)),
         ("/rules/0/operations", json!(["*"]), None),
         (
             "/rules/0/resources",

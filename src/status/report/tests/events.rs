@@ -72,7 +72,7 @@ fn an_event_about_a_replacement_is_reported_while_there_is_something_to_replace(
         pool: "general".into(),
         version: 7,
         uid: "ledger-1".into(),
-        owner: "pool-1".into(),
+        owner: "u-pool".into(),
         ledger: std::sync::Arc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
@@ -143,7 +143,7 @@ fn nodes_of_a_surge_are_not_above_the_limit() {
         pool: "general".into(),
         version: 7,
         uid: "ledger-1".into(),
-        owner: "pool-1".into(),
+        owner: "u-pool".into(),
         ledger: std::sync::Arc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);

@@ -21,7 +21,7 @@ fn full(annotations: &Value, ledger: &Value) -> Facts {
             pool: "general".into(),
             version: 7,
             uid: "ledger-1".into(),
-            owner: "pool-1".into(),
+            owner: "u-pool".into(),
             ledger: Arc::new(Ledger::parse(&text.to_string()).expect("a ledger")),
             lost: None,
         }]),

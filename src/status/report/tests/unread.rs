@@ -30,7 +30,7 @@ fn stored(text: &str) -> StoredLedger {
         pool: "general".into(),
         version: 7,
         uid: "ledger-1".into(),
-        owner: "pool-1".into(),
+        owner: "u-pool".into(),
         ledger: Arc::new(Ledger::parse(text).expect("a ledger")),
         lost: None,
     }

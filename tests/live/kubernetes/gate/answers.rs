@@ -5,7 +5,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::super::shared::published;
-use super::gated::{Gated, ledger_path};
+use super::gated::Gated;
 use super::objects::pool;
 use crate::support::nodeclaim::node_claim as claim;
 use crate::support::wait::wait_for;
@@ -106,20 +106,45 @@ fn a_claim_keeps_its_pool_and_a_pool_without_a_limit_has_none() {
     let mut alone = claim("kept-alone", "kept-free");
     alone["metadata"]["labels"] = json!({"team": "blue"});
     gated.create(&alone);
+    let mut going = claim("kept-going", "kept-free");
+    going["metadata"]["finalizers"] = json!(["example.com/drain"]);
+    gated.create(&going);
+    gated.delete("kept-going");
+    let moved = |name: &str, label: Value| {
+        let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
+        gated.merge(name, &patch).err()
+    };
+    let mut tries = 0;
+    wait_for("the fence to take effect", || {
+        tries += 1;
+        moved("kept-c", json!(format!("kept-{tries}")))
+    });
     for (name, label) in [
         ("kept-a", json!("kept-full")),
         ("kept-a", Value::Null),
+        ("kept-a", json!("")),
         ("kept-alone", json!("kept-full")),
+        ("kept-alone", json!("")),
+        ("kept-going", json!("kept-full")),
+        ("kept-going", Value::Null),
     ] {
-        let patch = json!({"metadata": {"labels": {"karpenter.sh/nodepool": label}}});
-        let denied = gated.merge(name, &patch).expect_err("a denial");
+        let denied = moved(name, label.clone()).expect("a denial");
         assert!(
-            denied.contains("a NodeClaim cannot change its NodePool"),
+            denied.contains("ValidatingAdmissionPolicy 'poolgate-claims'")
+                && denied.contains("a NodeClaim cannot change its NodePool"),
             "{name} {label}: {denied}"
         );
     }
-    let labelled = gated.merge("kept-a", &json!({"metadata": {"labels": {"team": "blue"}}}));
-    labelled.expect("its pool is the same");
+    for name in ["kept-a", "kept-alone", "kept-going"] {
+        for change in [
+            json!({"metadata": {"labels": {"team": "red"}}}),
+            json!({"metadata": {"annotations": {"team": "red"}}}),
+        ] {
+            gated.merge(name, &change).expect("its pool is the same");
+        }
+    }
+    let drained = gated.merge("kept-going", &json!({"metadata": {"finalizers": null}}));
+    drained.expect("finalizers are never held up");
     let denied = gated
         .try_create(&claim("kept-x", "kept-full"))
         .expect_err("a denial");
@@ -241,7 +266,7 @@ fn a_lost_ledger_denies_until_its_reservations_have_ended_and_admits_again() {
         assert!(denied.contains(&sentence), "{denied}");
         wait_for("a closed ledger to be stored", || {
             // The denial is answered first.
-            gated.client.get(&ledger_path(pool))?;
+            gated.client.get(&gated.ledger_path(pool))?;
             (gated.ledger(pool)["closed"] == true).then_some(())
         });
     }
@@ -307,14 +332,12 @@ fn a_ledger_of_a_later_release_is_reported_and_not_written_over() {
     let denied = gated
         .try_create(&claim("later-b", "later"))
         .expect_err("a denial");
-    assert!(
-        denied.contains(
-            "poolgate cannot tell whether NodePool later is at its node limit: ConfigMap \
-             poolgate-ledgers/poolgate-ledger-later: \
-             data[\"ledger.json\"]: the ledger has version 2"
-        ),
-        "{denied}"
+    let name = gated.client.ledger_name("later");
+    let expected = format!(
+        "poolgate cannot tell whether NodePool later is at its node limit: ConfigMap poolgate-ledgers/{name}: \
+         data[\"ledger.json\"]: the ledger has version 2"
     );
+    assert!(denied.contains(&expected), "{denied}");
     let kept = gated.stored("later");
     assert_eq!(kept["data"]["ledger.json"], "{\"version\": 2}");
 }

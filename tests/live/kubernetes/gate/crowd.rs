@@ -80,6 +80,8 @@ pub struct Crowd {
     replicas: Vec<Poolgate>,
     relay: Relay,
     pool: &'static str,
+    /// The name of the pool's ledger.
+    ledger: String,
     apis: [Api<DynamicObject>; 2],
     tally: Arc<Tally>,
     census: Arc<Census>,
@@ -99,7 +101,9 @@ impl Crowd {
 
     fn of(servers: &'static Servers, name: &'static str, failure_policy: &str) -> Self {
         let Servers { plane, second, .. } = servers;
-        crate::support::client::Client::of(plane).create(POOLS, &pool(name, Some(LIMIT)));
+        let admin = crate::support::client::Client::of(plane);
+        admin.create(POOLS, &pool(name, Some(LIMIT)));
+        let ledger = admin.ledger_name(name);
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -112,6 +116,7 @@ impl Crowd {
             replicas: Vec::new(),
             relay: Relay::start(),
             pool: name,
+            ledger: ledger.clone(),
             apis,
             tally: Arc::default(),
             census: Arc::default(),
@@ -132,12 +137,7 @@ impl Crowd {
             let named = |name: String| ListParams::default().fields(&format!("metadata.name={name}"));
             tokio::join!(
                 follow(pools, named(name.to_owned()), Kind::Pool, &census),
-                follow(
-                    ledgers,
-                    named(format!("poolgate-ledger-{name}")),
-                    Kind::Ledger,
-                    &census
-                ),
+                follow(ledgers, named(ledger), Kind::Ledger, &census),
                 follow(
                     claims,
                     ListParams::default().labels(&of_pool(name)),
@@ -330,9 +330,11 @@ impl Crowd {
     /// Waits until nothing of the past holds a place: what was admitted and never stored does so for one lifetime.
     pub fn wait_until_no_reservation_is_left(&self) {
         let ledgers: Api<ConfigMap> = Api::namespaced(self.apis[0].clone().into_client(), "poolgate-ledgers");
-        let name = format!("poolgate-ledger-{}", self.pool);
         wait_for("the last reservation to go", || {
-            let object = self.runtime.block_on(ledgers.get(&name)).expect("a ledger");
+            let object = self
+                .runtime
+                .block_on(ledgers.get(&self.ledger))
+                .expect("a ledger");
             let text = &object.data.expect("data")["ledger.json"];
             let ledger: Value = serde_json::from_str(text).expect("JSON");
             let reservations = ledger["reservations"].as_object().expect("reservations");

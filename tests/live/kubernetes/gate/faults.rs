@@ -328,10 +328,8 @@ impl<'a> FaultRun<'a> {
     }
 
     fn ledger(&self, pool: &str) -> String {
-        format!(
-            "{NAMESPACES}/trouble-{}/configmaps/poolgate-ledger-{pool}",
-            self.number
-        )
+        let name = self.client.ledger_name(pool);
+        format!("{NAMESPACES}/trouble-{}/configmaps/{name}", self.number)
     }
 }
 

@@ -17,10 +17,6 @@ pub struct Gated {
     pub poolgate: Poolgate,
 }
 
-pub fn ledger_path(pool: &str) -> String {
-    format!("/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-{pool}")
-}
-
 impl Gated {
     pub fn start(prefix: &str, args: &[&str]) -> Self {
         let plane = &published().plane;
@@ -68,9 +64,14 @@ impl Gated {
         self.client.list(&path).len()
     }
 
+    pub fn ledger_path(&self, pool: &str) -> String {
+        let name = self.client.ledger_name(pool);
+        format!("/api/v1/namespaces/poolgate-ledgers/configmaps/{name}")
+    }
+
     /// The ConfigMap with the ledger of a pool.
     pub fn stored(&self, pool: &str) -> Value {
-        let stored = self.client.get(&ledger_path(pool));
+        let stored = self.client.get(&self.ledger_path(pool));
         stored.expect("a ledger")
     }
 
@@ -83,14 +84,14 @@ impl Gated {
     /// Writes this over the ledger of a pool, by the gate's account, or deletes it.
     pub fn replace_ledger(&self, pool: &str, text: Option<&str>) {
         let Some(text) = text else {
-            return self.client.delete(&ledger_path(pool));
+            return self.client.delete(&self.ledger_path(pool));
         };
         let mut object = self.stored(pool);
         object["metadata"] =
             json!({"name": object["metadata"]["name"], "labels": object["metadata"]["labels"]});
         object["data"]["ledger.json"] = json!(text);
         let account = Client::by(&self.plane.kubeconfig_by(Account::Gate));
-        account.replace(&ledger_path(pool), &object);
+        account.replace(&self.ledger_path(pool), &object);
     }
 
     #[track_caller]

@@ -86,7 +86,7 @@ fn one_more_is_admitted_while_a_node_is_replaced_and_none_otherwise() {
     assert_eq!(gated.ledger("surged")["surged"], json!([uid(&gated, &admitted)]));
     let denied = try_one().expect_err("no second one");
     assert!(
-        denied.contains(": 4 NodeClaims count") || denied.contains("1 more is being created"),
+        denied.contains(": 4 NodeClaims count") || denied.contains("1 place is held by a creation"),
         "{denied}"
     );
     assert!(denied.contains("Its surge of 1 admits one more"), "{denied}");

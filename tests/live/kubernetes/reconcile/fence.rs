@@ -446,7 +446,6 @@ fn of_a_claim_that_goes_the_account_sets_the_deadline_first_or_earlier() {
     let owner = json!([{"apiVersion": "v1", "kind": "Namespace", "name": "gone", "uid": "1"}]);
     for metadata in [
         json!({"labels": {"a": "b"}}),
-        json!({"labels": {"karpenter.sh/nodepool": null}}),
         json!({"annotations": {"a": "b"}}),
         json!({"annotations": {DEADLINE: noon, "karpenter.sh/do-not-disrupt": "true"}}),
         json!({"annotations": {DEADLINE: noon}, "labels": {"a": "b"}}),

@@ -23,7 +23,9 @@ fn who_observes_writes_nothing_and_tells_what_it_would() {
         let of_ours = items.into_iter().filter(|item| {
             // The API server has a lease and an identity of its own.
             let name = item["metadata"]["name"].as_str().unwrap_or_default();
-            item["metadata"]["namespace"] != "kube-system" && !name.ends_with("elsewhere")
+            item["metadata"]["namespace"] != "kube-system"
+                && name != "elsewhere"
+                && item["data"]["nodepool"] != "elsewhere"
         });
         let mut versions: Vec<String> = of_ours
             .map(|item| {

@@ -70,8 +70,9 @@ fn the_three_right_nodes_go_and_no_fourth_while_they_drain() {
         fleet.let_go(victim);
     }
     wait_for("the list of victims to end", || {
-        let path = "/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-shrunk";
-        let ledger = fleet.client().get(path).expect("a ledger");
+        let name = fleet.client().ledger_name("shrunk");
+        let path = format!("/api/v1/namespaces/poolgate-ledgers/configmaps/{name}");
+        let ledger = fleet.client().get(&path).expect("a ledger");
         let text = ledger["data"]["ledger.json"]
             .as_str()
             .expect("a ledger")
@@ -105,7 +106,8 @@ fn a_pool_that_has_lost_its_ledger_loses_no_node_until_a_new_one_is_open() {
     let (mut fleet, _) = shared();
     fleet.pool("lost", 1, &json!({"poolgate.dev/over-limit": "Terminate"}));
     fleet.claim("lost", "lost-a", &finalizer());
-    let path = "/api/v1/namespaces/poolgate-ledgers/configmaps/poolgate-ledger-lost";
+    let name = fleet.client().ledger_name("lost");
+    let path = &*format!("/api/v1/namespaces/poolgate-ledgers/configmaps/{name}");
     fleet.client().delete(path);
     fleet.claim("lost", "lost-b", &finalizer());
     let stored = |fleet: &Fleet| {

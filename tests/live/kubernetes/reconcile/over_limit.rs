@@ -19,8 +19,9 @@ fn pool(fleet: &mut Fleet, name: &str, annotations: &Value) {
     for node in ["a", "b", "c"] {
         fleet.empty(name, &format!("{name}-{node}"));
     }
+    fleet.pool(name, 3, annotations);
     fleet.open_ledger(name);
-    fleet.pool(name, 1, annotations);
+    fleet.limit(name, 1);
 }
 
 fn wait_until_one_is_left(fleet: &mut Fleet, pool: &str) {

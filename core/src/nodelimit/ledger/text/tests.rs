@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -135,6 +137,7 @@ fn the_largest_ledger_fits_where_it_is_stored() {
         }),
         surged: (0..MAX_SURGE as usize).map(uid).collect(),
         unknown: Map::new(),
+        unknown_inside: BTreeMap::new(),
     };
     let text = ledger.write();
     assert!(text.len() < MAX_TEXT * 8 / 10, "{}", text.len());
@@ -178,6 +181,33 @@ fn a_ledger_is_written_as_every_release_reads_it() {
 fn fields_of_a_later_release_are_kept() {
     let text = r#"{"later":{"a":[1]},"reservations":{"a":2},"seen":7,"version":1}"#;
     assert_eq!(Ledger::parse(text).unwrap().write(), text);
+    let text = concat!(
+        r#"{"denied":{"at":1,"claim":"a","later":{"x":1},"total":2},"#,
+        r#""limit":{"later":[1],"mode":"Hard","nodes":5,"poolVersion":1},"#,
+        r#""replacement":{"claim":"a","later":null,"newest":1,"node":"a","reason":"Drifted","uid":"a"},"#,
+        r#""reservations":{},"seen":7,"#,
+        r#""stopped":{"at":1,"later":"x","template":7},"#,
+        r#""termination":{"began":1,"later":7,"victims":["a"]},"version":1}"#,
+    );
+    let ledger = Ledger::parse(text).unwrap();
+    assert_eq!(ledger.write(), text);
+    let same = ledger
+        .clone()
+        .with_termination(ledger.termination.clone())
+        .with_replacement(ledger.replacement.clone(), ledger.stopped);
+    assert_eq!(same, ledger);
+    // They say more about what was there.
+    let other = |uid: &str| Uid::new(uid).unwrap();
+    let replacement = ledger.replacement.clone().map(|replacement| Replacement {
+        uid: other("b"),
+        ..replacement
+    });
+    let stopped = ledger.stopped.map(|stopped| Stopped { at: 2, ..stopped });
+    let next = ledger
+        .with_termination(Some(Termination::new(1, vec![other("b")]).unwrap()))
+        .with_replacement(replacement, stopped)
+        .write();
+    assert_eq!(next.matches("later").count(), 2, "{next}");
 }
 
 fn uids() -> impl Strategy<Value = Uid> {
@@ -242,6 +272,7 @@ prop_compose! {
             stopped,
             surged,
             unknown: Map::new(),
+            unknown_inside: BTreeMap::new(),
         }
     }
 }

@@ -237,3 +237,27 @@ fn a_closed_ledger_admits_by_the_count_and_denies_where_that_is_not_enough() {
         [RequestVerdict::Deny(Denial::Full(_))]
     ));
 }
+
+#[test]
+fn what_a_later_release_wrote_about_limit_and_denial_stays_as_long_as_they_do() {
+    let later = |limit: &str, denied: &str| {
+        format!(
+            r#"{{"denied":{{"at":1,"claim":"{denied}","later":1,"total":1}},"limit":{{"later":1,{limit},"mode":"Hard"}},"reservations":{{}},"seen":9,"version":1}}"#
+        )
+    };
+    // A version of the pool alone is no other limit.
+    let same = r#""nodes":2,"poolVersion":1"#;
+    for (limit, denied, kept) in [
+        (same, "c", 2),
+        (same, "x", 1),
+        (r#""nodes":3,"poolVersion":1"#, "c", 1),
+    ] {
+        let mut pool = known(&["a", "b"], &[]);
+        pool.ledger = Some(Ledger::parse(&later(limit, denied)).unwrap());
+        let Write::Useful(ledger) = pool.decided(&[("c", false)]).1 else {
+            panic!("a denial is recorded")
+        };
+        let text = ledger.write();
+        assert_eq!(text.matches("later").count(), kept, "{text}");
+    }
+}
