@@ -182,13 +182,8 @@ impl ReplacedFor {
 pub struct Stopped {
     /// When, in seconds since 1970, by the clock of the replica that stopped. For display, not for computing.
     pub at: i64,
-    /// A hash of the NodePool's `spec.template` that another toolchain may compute differently. Only the release before
-    /// compares it: its `goes_on` would be true without it, and a node would be terminated after a downgrade.
+    /// The first eight bytes of the SHA-256 of the NodePool's `spec.template`: when it changes, nodes are replaced again.
     pub(crate) template: u64,
-    /// A hash of the NodePool's `spec.template` that stays the same: when the template changes, nodes are replaced again.
-    /// Missing if the release before wrote this: then the present template is adopted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) template_sha256: Option<u64>,
     /// Since when the NodePool's condition `NodeClassReady` was true, in seconds since 1970: if it turns true again,
     /// nodes are replaced again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

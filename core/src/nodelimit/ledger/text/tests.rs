@@ -132,7 +132,6 @@ fn the_largest_ledger_fits_where_it_is_stored() {
         stopped: Some(Stopped {
             at: i64::MAX,
             template: u64::MAX,
-            template_sha256: Some(u64::MAX),
             class_ready_since: Some(i64::MAX),
         }),
         surged: (0..MAX_SURGE as usize).map(uid).collect(),
@@ -242,10 +241,9 @@ prop_compose! {
     fn stops()(
         at in any::<i64>(),
         template in any::<u64>(),
-        template_sha256 in option::of(any::<u64>()),
         class_ready_since in option::of(any::<i64>()),
     ) -> Stopped {
-        Stopped { at, template, template_sha256, class_ready_since }
+        Stopped { at, template, class_ready_since }
     }
 }
 

@@ -126,12 +126,9 @@ pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Replacement
         (None, Some(stopped)) if goes_on(situation, stopped) => {
             decided.ledger = Some(ReplacementState::default());
         }
-        (None, stopped) => {
+        (None, _) => {
             repair::retry(situation, memory, &mut decided);
             drift::choose(situation, memory, &mut decided);
-            if let Some(stopped) = stopped {
-                decided.ledger = adopted(situation, stopped);
-            }
         }
     }
     let is_retried = |claim: &&&ClaimState<'_>| memory.retry.as_ref().is_some_and(|retry| retry.is_of(claim));
@@ -224,8 +221,7 @@ fn wait_for_newer<'p>(
         replacement: None,
         stopped: Some(Stopped {
             at: situation.wall.as_second(),
-            template: situation.pool.template_hash.before,
-            template_sha256: Some(situation.pool.template_hash.sha256),
+            template: situation.pool.template_hash,
             class_ready_since: situation.pool.class_ready_since.map(jiff::Timestamp::as_second),
         }),
     });
@@ -236,20 +232,7 @@ fn wait_for_newer<'p>(
 fn goes_on(situation: &Situation<'_>, stopped: Stopped) -> bool {
     let class_ready_since = situation.pool.class_ready_since.map(jiff::Timestamp::as_second);
     let is_ready_anew = class_ready_since.is_some() && class_ready_since != stopped.class_ready_since;
-    let is_changed = |hash| hash != situation.pool.template_hash.sha256;
-    stopped.template_sha256.is_some_and(is_changed) || is_ready_anew
-}
-
-/// What the release before wrote, which lacks this hash of the template, with the hash of the present one.
-fn adopted(situation: &Situation<'_>, stopped: Stopped) -> Option<ReplacementState> {
-    let template_sha256 = Some(situation.pool.template_hash.sha256);
-    stopped.template_sha256.is_none().then_some(ReplacementState {
-        replacement: None,
-        stopped: Some(Stopped {
-            template_sha256,
-            ..stopped
-        }),
-    })
+    stopped.template != situation.pool.template_hash || is_ready_anew
 }
 
 impl<'p> Replacements<'p> {

@@ -1,6 +1,5 @@
 //! A NodePool, and which pods its nodes could serve, as far as a plan depends on them.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,8 +55,8 @@ pub struct Pool {
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
     pub(crate) class_ready_since: Option<Timestamp>,
-    /// Hashes of `spec.template`.
-    pub(crate) template_hash: TemplateHash,
+    /// A hash of `spec.template`.
+    pub(crate) template_hash: u64,
     /// The hash that Karpenter writes onto NodeClaims that it makes from the template; `None` if it is not known.
     pub(crate) drift_hash: Option<NonZeroU64>,
     /// Which pods its nodes could serve.
@@ -92,7 +91,7 @@ impl Pool {
             pod_costs: PodCosts::of(policy, view.template.node_class_group()),
             is_ready: true_condition(object, "Ready").is_some(),
             class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
-            template_hash: TemplateHash::of(template),
+            template_hash: stable_hash(template),
             drift_hash: object
                 .get("spec")
                 .and_then(|spec| template_hash(spec.get("template")?))
@@ -134,26 +133,11 @@ fn transition(condition: &Json<'_>) -> Option<Timestamp> {
     condition.get("lastTransitionTime")?.as_str()?.parse().ok()
 }
 
-/// Hashes of a NodePool's `spec.template`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TemplateHash {
-    /// The first eight bytes of the SHA-256 of its JSON with sorted keys: the same in every build.
-    pub sha256: u64,
-    /// The one that the release before compares.
-    pub before: u64,
-}
-
-impl TemplateHash {
-    fn of(template: Option<&Value>) -> Self {
-        let mut hasher = DefaultHasher::new();
-        template.hash(&mut hasher);
-        let mut sorted = template.cloned().unwrap_or_default();
-        sorted.sort_all_objects();
-        Self {
-            sha256: sha256_prefix(sorted.to_string().as_bytes()),
-            before: hasher.finish(),
-        }
-    }
+/// The first eight bytes of the SHA-256 of a template's JSON with sorted keys: the same in every build.
+fn stable_hash(template: Option<&Value>) -> u64 {
+    let mut sorted = template.cloned().unwrap_or_default();
+    sorted.sort_all_objects();
+    sha256_prefix(sorted.to_string().as_bytes())
 }
 
 fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
@@ -265,10 +249,10 @@ mod tests {
     fn the_hash_of_a_template_is_the_same_in_every_build_and_order() {
         let template = json!({"spec": {"taints": [], "requirements": [1]}, "metadata": {}});
         let reordered = json!({"metadata": {}, "spec": {"requirements": [1], "taints": []}});
-        let hash = TemplateHash::of(Some(&template)).sha256;
+        let hash = stable_hash(Some(&template));
         // printf '{"metadata":{},"spec":{"requirements":[1],"taints":[]}}' | sha256sum
         assert_eq!(format!("{hash:016x}"), "2da7320cf33dc6cb");
-        assert_eq!(hash, TemplateHash::of(Some(&reordered)).sha256);
-        assert_ne!(hash, TemplateHash::of(None).sha256);
+        assert_eq!(hash, stable_hash(Some(&reordered)));
+        assert_ne!(hash, stable_hash(None));
     }
 }
