@@ -41,6 +41,10 @@ impl Reserved {
     }
 
     /// Why the label is reserved in this API version and release; `None` if it is not.
+    // karpenter: hack/validation/labels.sh spec.template.metadata.labels
+    // karpenter: hack/validation/requirements.sh spec.template.spec.requirements.key
+    // karpenter: pkg/apis/v1/labels.go RestrictedLabels
+    // karpenter: pkg/apis/v1/labels.go RestrictedLabelDomains
     pub fn lookup(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Self> {
         // The CRD compares the end of the domain, so `mykarpenter.sh` is reserved, too.
         let domain = split_key(key).map_or(key, |(domain, _)| domain);
@@ -68,6 +72,8 @@ fn keeps_kubernetes_domains(version: ApiVersion, release: KarpenterVersion) -> b
     version == ApiVersion::V1Beta1 || !release.has(KarpenterVersion::KUBERNETES_DOMAINS_FREE)
 }
 
+// karpenter 1.0.8: pkg/apis/v1/labels.go IsRestrictedLabel
+// karpenter 1.0.8: pkg/apis/v1/labels.go LabelDomainExceptions
 fn is_kubernetes_own(domain: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
     ends(&["kubernetes.io", "k8s.io"])
