@@ -32,6 +32,7 @@ mod oracle {
     mod run;
     mod seeds;
     mod shrink;
+    mod sources;
     mod symptoms;
     mod values;
     mod words;

@@ -49,6 +49,8 @@ impl Allowance {
 impl Budget {
     /// How many of a pool's `nodes` it allows to be disrupted while it is active; `None` if that cannot be read. A percentage
     /// is rounded up.
+    // karpenter: pkg/apis/v1/nodepool.go Budget.GetAllowedDisruptions
+    // karpenter: pkg/apis/v1/nodepool.go GetIntStrFromValue
     pub fn allows(&self, nodes: u32) -> Option<u32> {
         Some(match self.nodes()? {
             BudgetNodes::Count(count) => u32::try_from(count).unwrap_or(0),
@@ -63,6 +65,7 @@ impl Budget {
 impl Budgets {
     /// How many of a pool's `nodes` may be disrupted for a reason at an instant, if none is being disrupted
     /// already. Only correct if [`super::is_supported`].
+    // karpenter: pkg/apis/v1/nodepool.go NodePool.GetAllowedDisruptionsByReason
     pub fn allowance(&self, reason: Reason, nodes: u32, at: Timestamp) -> Allowance {
         self.allowance_where(reason, nodes, |_, budget| budget.is_active(at))
     }
@@ -75,6 +78,8 @@ impl Budgets {
 
     /// What [`Self::allowance`] returns, if it is known which budgets are active. The first argument of `is_active`
     /// is the place in [`Budgets::iter`].
+    // karpenter: pkg/apis/v1/nodepool.go NodePool.GetAllowedDisruptionsByReason
+    // karpenter: pkg/apis/v1/nodepool.go NodePool.MustGetAllowedDisruptions
     pub(super) fn allowance_where(
         &self,
         reason: Reason,

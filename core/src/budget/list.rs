@@ -107,6 +107,8 @@ impl Budgets {
     }
 
     /// The budgets that the API server writes into a pool without a list; `None` if the definition has no default.
+    // karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Disruption
+    // karpenter: pkg/apis/v1/nodepool.go Disruption.Budgets
     pub(crate) fn of_definition(pool: &NodePool<'_>, karpenter: &TargetKarpenter) -> Option<Self> {
         let version = pool.version;
         let around = match pool.disruption {
@@ -158,6 +160,7 @@ impl<'b> IntoIterator for &'b Budgets {
 impl Budget {
     /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
     /// [`is_supported`](super::is_supported).
+    // karpenter: pkg/apis/v1/nodepool.go Budget.IsActive
     pub fn is_active(&self, at: Timestamp) -> bool {
         match &self.timing {
             Timing::Always => true,
@@ -274,6 +277,7 @@ impl Budget {
     }
 
     /// Why the API server or Karpenter's decoder rejects it, if they do.
+    // karpenter: pkg/apis/v1/nodepool.go Disruption.Budgets
     fn check(&self) -> Result<(), UnreadableBudget> {
         let path = |field| move || self.path(field);
         if let Some(nodes) = typed(&self.nodes, path("nodes"))? {

@@ -6,6 +6,7 @@ use crate::karpenter::door::REASONS;
 use crate::value::words;
 
 /// Why Karpenter disrupts a node, in the words of a budget's `reasons`.
+// karpenter: pkg/apis/v1/nodepool.go DisruptionReason
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// Consolidation of nodes that are not fully used.

@@ -35,6 +35,7 @@ pub enum Timing {
 }
 
 impl Timing {
+    // karpenter: pkg/apis/v1/nodepool.go Budget.IsActive
     pub(super) fn new(schedule: Schedule, duration: Duration) -> Self {
         if schedule.longest_gap().is_none_or(|gap| duration >= gap) {
             Self::Always

@@ -6,6 +6,8 @@ pub enum Origin {
     /// The API server rejects it, mostly by the schema or the CEL rules of Karpenter's CRD, with less explanation.
     Schema,
     /// Karpenter itself, once the object is stored: it marks the NodePool not ready and ignores it.
+    // karpenter: pkg/apis/v1/nodepool_validation.go NodePool.RuntimeValidate
+    // karpenter: pkg/controllers/nodepool/validation/controller.go Controller.Reconcile
     Runtime,
     /// No program at apply time: Karpenter accepts it and fails later.
     Silent,

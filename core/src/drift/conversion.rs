@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
 
 /// The annotation in which a converted NodePool keeps its `kubelet`.
+// karpenter 1.0.8: pkg/apis/v1/labels.go KubeletCompatibilityAnnotationKey
 pub const KUBELET_ANNOTATION: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
 
 /// The group and kind of a node class, as far as they are written.
@@ -12,6 +13,8 @@ type Class<'c> = (Option<&'c str>, Option<&'c str>);
 
 /// A NodePool in v1beta1, completed by its definition, as v1 has it. Karpenter completes a `nodeClassRef` by the kind of its
 /// provider, which is that of `other`, the NodePool that it is compared with.
+// karpenter 1.0.8: pkg/apis/v1/nodepool_conversion.go NodePool.ConvertFrom
+// karpenter 1.0.8: pkg/apis/v1/nodepool_conversion.go NodePoolSpec.convertFrom
 pub fn converted(object: &Value, other: &Value) -> Value {
     let mut converted = object.clone();
     let class = class_of(other);
@@ -41,6 +44,7 @@ fn class_of(object: &Value) -> Class<'_> {
 }
 
 /// Converts `spec.disruption`. Returns its `expireAfter`, which v1 has in the template.
+// karpenter 1.0.8: pkg/apis/v1/nodepool_conversion.go Disruption.convertFrom
 fn disruption(disruption: Option<&mut Value>) -> Option<Value> {
     let disruption = disruption?.as_object_mut()?;
     if disruption.get("consolidationPolicy").and_then(Value::as_str) == Some("WhenUnderutilized") {
@@ -53,6 +57,7 @@ fn disruption(disruption: Option<&mut Value>) -> Option<Value> {
     disruption.remove("expireAfter")
 }
 
+// karpenter 1.0.8: pkg/apis/v1/nodepool_conversion.go NodeClaimTemplate.convertFrom
 fn template(template: Option<&mut Value>, expire_after: Option<Value>, own: Class<'_>, class: Class<'_>) {
     let Some(template) = template.and_then(Value::as_object_mut) else {
         return;

@@ -42,6 +42,8 @@ impl<'a> CurrentTemplate<'a> {
     }
 
     /// Whether a NodeClaim has to be replaced because of it.
+    // karpenter: pkg/controllers/nodeclaim/disruption/drift.go Drift.isDrifted
+    // karpenter: pkg/controllers/nodeclaim/disruption/drift.go areStaticFieldsDrifted
     pub fn outdates(&self, claim: &DriftClaim) -> Option<bool> {
         let has_another = self.hash.map(|hash| claim.has_another_hash(hash));
         let demanded = self.demanded.as_ref();

@@ -7,16 +7,21 @@ use crate::json::{Json, Object};
 use crate::value::duration::{GoDuration, NillableDuration};
 
 /// The version of the hash that is computed here. Karpenter compares hashes of one version only.
+// karpenter: pkg/apis/v1/nodepool.go NodePoolHashVersion
 pub const HASH_VERSION: &str = "v3";
 
 /// The annotation with the hash, on a NodePool and on each of its NodeClaims.
+// karpenter: pkg/apis/v1/labels.go NodePoolHashAnnotationKey
 pub const HASH_ANNOTATION: &str = "karpenter.sh/nodepool-hash";
 
 /// The annotation with the version of the hash.
+// karpenter: pkg/apis/v1/labels.go NodePoolHashVersionAnnotationKey
 pub const HASH_VERSION_ANNOTATION: &str = "karpenter.sh/nodepool-hash-version";
 
 /// The hash of `spec.template` of a NodePool in `karpenter.sh/v1`, completed by the definition's defaults. `None` if the
 /// template has a field that this release of the hash does not know, or a value that Karpenter cannot decode.
+// karpenter: pkg/apis/v1/nodepool.go NodePool.Hash
+// karpenter: pkg/apis/v1/nodepool.go NodeClaimTemplateSpec
 pub fn template_hash(template: &Json<'_>) -> Option<u64> {
     let [metadata, spec] = fields(template, ["metadata", "spec"])?;
     let mut hash = Struct::new("NodeClaimTemplate");

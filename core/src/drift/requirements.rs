@@ -35,6 +35,7 @@ impl<'t> Demanded<'t> {
 
     /// Whether a NodeClaim with these labels matches all of it. The template's own labels do not count. Takes time in
     /// proportion to these labels, however many are demanded.
+    // karpenter: pkg/controllers/nodeclaim/disruption/drift.go areRequirementsDrifted
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         // `None` if a label has two values under two names.
         let mut carried: BTreeMap<&str, Option<&str>> = BTreeMap::new();
@@ -60,6 +61,7 @@ impl<'t> Demanded<'t> {
 }
 
 /// What all requirements together demand of each label, by its current name. `None` if a requirement cannot be read.
+// karpenter: pkg/scheduling/requirements.go NewNodeSelectorRequirementsWithMinValues
 pub(super) fn demands<'t>(
     template: &'t Template<'_>,
     provider: Option<&Provider>,

@@ -83,6 +83,8 @@ impl LabelSets {
     }
 
     /// What a label is to a pool whose node class has this API group.
+    // karpenter: pkg/apis/v1/labels.go IsRestrictedLabel
+    // karpenter: pkg/apis/v1/labels.go WellKnownLabels
     pub(crate) fn kind_of(&self, key: &str, group: Option<&str>) -> LabelKind {
         let own = group.and_then(Provider::of_group);
         let key = canonical_label(key, own);

@@ -4,8 +4,10 @@ use super::provider::Provider;
 use super::{Operator, Selection};
 
 /// The label that links NodeClaims and Nodes to their NodePool.
+// karpenter: pkg/apis/v1/labels.go NodePoolLabelKey
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// The label for on-demand, spot or reserved.
+// karpenter: pkg/apis/v1/labels.go CapacityTypeLabelKey
 pub(crate) const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
 /// The label for the machine type.
 pub(crate) const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
@@ -25,6 +27,7 @@ pub(crate) const WINDOWS_BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
 /// The labels that providers' instance types carry, if they have such a property (`WellKnownLabels` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`). The values of none of them are integers.
+// karpenter: pkg/apis/v1/labels.go WellKnownLabels
 pub const WELL_KNOWN_LABELS: &[&str] = &[
     NODEPOOL_LABEL,
     CAPACITY_TYPE_LABEL,
@@ -53,6 +56,7 @@ pub(crate) fn is_well_known(key: &str) -> bool {
 /// The key that a provider's Karpenter uses for a label (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`): old
 /// names of Kubernetes' own labels become the current ones, and so do the other names that this provider registers.
 /// Without a provider only the former do: to another provider's Karpenter, its names are labels like any other.
+// karpenter: pkg/apis/v1/labels.go NormalizedLabels
 pub fn canonical_label<'k>(key: &'k str, provider: Option<&Provider>) -> &'k str {
     match key {
         "beta.kubernetes.io/arch" => ARCH_LABEL,
@@ -67,6 +71,8 @@ pub fn canonical_label<'k>(key: &'k str, provider: Option<&Provider>) -> &'k str
 }
 
 /// What a requirement on a label allows in at least one release of the provider; `key` must be its current name.
+// karpenter: pkg/apis/v1/labels.go NormalizedLabelValues
+// karpenter: pkg/scheduling/requirement.go NewRequirementWithFlexibility
 pub(crate) fn selection_of<'a>(
     key: &str,
     operator: Operator,

@@ -63,15 +63,19 @@ use crate::value::words;
 pub const GROUP: &str = "karpenter.sh";
 
 /// The annotation by which a user keeps Karpenter from disrupting a pod or a node.
+// karpenter: pkg/apis/v1/labels.go DoNotDisruptAnnotationKey
 pub const DO_NOT_DISRUPT_ANNOTATION: &str = "karpenter.sh/do-not-disrupt";
 
 /// The annotation that keeps Karpenter (1.15 and newer) from repairing a node.
+// karpenter: pkg/apis/v1/labels.go DoNotRepairAnnotationKey
 pub const DO_NOT_REPAIR_ANNOTATION: &str = "karpenter.sh/do-not-repair";
 
 /// The taint that Karpenter sets on a node it is about to disrupt.
+// karpenter: pkg/apis/v1/taints.go DisruptedTaintKey
 pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
 
 /// The consolidation policy by which Karpenter removes only empty nodes.
+// karpenter: pkg/apis/v1/nodepool.go ConsolidationPolicyWhenEmpty
 pub const WHEN_EMPTY: &str = "WhenEmpty";
 
 /// The API versions that have NodePools, as written after the slash of `apiVersion`.

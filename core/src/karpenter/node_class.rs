@@ -39,6 +39,7 @@ fn is_slip(written: &str, meant: &str) -> bool {
 
 /// The key of the label in which Karpenter records the node class on NodeClaims and Nodes (`NodeClassLabelKey` of
 /// `sigs.k8s.io/karpenter/pkg/apis/v1`).
+// karpenter: pkg/apis/v1/labels.go NodeClassLabelKey
 pub(crate) fn node_class_label(template: &Template<'_>) -> Option<String> {
     let reference = template.node_class_ref.present()?;
     let group = template.node_class_group()?;

@@ -120,6 +120,7 @@ impl<'a> NodePool<'a> {
 
     /// How many nodes the status of a stored pool has, without those on their way out: Karpenter writes it every few seconds,
     /// into `nodes` since 1.8.
+    // karpenter: pkg/controllers/nodepool/counter/controller.go Controller.Reconcile
     pub fn reported_nodes(&self) -> Option<usize> {
         let status = self.object.get("status")?;
         let count = status.get("nodes").and_then(Json::as_i64).or_else(|| {
@@ -130,6 +131,7 @@ impl<'a> NodePool<'a> {
     }
 
     /// Whether Karpenter removes its nodes without pods: not those of a static pool, and not without consolidation.
+    // karpenter: pkg/controllers/disruption/emptiness.go Emptiness.ShouldDisrupt
     pub(crate) fn removes_empty_nodes(&self) -> bool {
         let after = self.disruption.as_ref().present();
         let after = after.map_or(Field::Absent, |disruption| disruption.consolidate_after);

@@ -4,6 +4,8 @@ use crate::diagnostic::nearest;
 use crate::value::label::qualified_name;
 
 /// Resources that Karpenter compares with what a pool uses and that have no domain in their name.
+// karpenter: pkg/apis/v1/labels.go WellKnownResources
+// karpenter: pkg/utils/resources/resources.go Node
 pub const PLAIN_RESOURCES: &[&str] = &["cpu", "memory", "nodes", "pods", "ephemeral-storage"];
 
 /// Common wrong names of resources, with the right ones.

@@ -23,6 +23,7 @@ pub struct Selection<'a> {
 impl<'a> Selection<'a> {
     /// What one requirement allows. A numeric operator takes its bound from the first value; a value that cannot be
     /// read sets no bound, because other rules reject it.
+    // karpenter: pkg/scheduling/requirement.go NewRequirementWithFlexibility
     pub fn new(operator: Operator, values: &[&'a str]) -> Self {
         let bound = || values.first().and_then(|value| integer(value));
         let listed = || values.iter().copied().collect();
@@ -74,6 +75,7 @@ impl<'a> Selection<'a> {
     }
 
     /// The values that both selections allow.
+    // karpenter: pkg/scheduling/requirement.go Requirement.Intersection
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let at_least = self.at_least.max(other.at_least);
@@ -129,6 +131,7 @@ impl<'a> Selection<'a> {
     }
 
     /// Whether a value is allowed.
+    // karpenter: pkg/scheduling/requirement.go Requirement.Has
     pub fn has(&self, value: &str) -> bool {
         let listed = match &self.allowed {
             Some(allowed) => allowed.has(value),
@@ -147,6 +150,8 @@ impl<'a> Selection<'a> {
 
     /// Whether the label may be absent: Karpenter reads what is left as `NotIn` or `DoesNotExist`. Excluded values that
     /// the bounds rule out anyway do not count.
+    // karpenter: pkg/scheduling/requirement.go Requirement.Operator
+    // karpenter: pkg/scheduling/requirements.go Requirements.Intersects
     pub fn allows_absence(&self) -> bool {
         match &self.allowed {
             Some(allowed) => allowed.len() == 0,
@@ -221,6 +226,7 @@ impl<'a> Selection<'a> {
         matches!((self.at_least, self.at_most), (Some(least), Some(most)) if least > most)
     }
 
+    // karpenter: pkg/scheduling/requirement.go withinBounds
     fn is_within_bounds(&self, value: &str) -> bool {
         if self.at_least.is_none() && self.at_most.is_none() {
             return true;

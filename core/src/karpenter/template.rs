@@ -89,6 +89,7 @@ impl<'a> Template<'a> {
     }
 
     /// Whether its nodes get the annotation that keeps Karpenter from disrupting them: drift, too, leaves them alone.
+    // karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
     pub(crate) fn protects_nodes(&self) -> bool {
         let annotations = self.annotations.present();
         let value = annotations.and_then(|annotations| annotations.get(DO_NOT_DISRUPT_ANNOTATION));
@@ -97,6 +98,7 @@ impl<'a> Template<'a> {
 
     /// Whether a change of this field of a NodePool, alone or in a list, makes Karpenter replace all its nodes: the hash by
     /// which it finds drift is that of the template without its requirements (`Hash` of `pkg/apis/v1/nodepool.go`).
+    // karpenter: pkg/apis/v1/nodepool.go NodePool.Hash
     pub fn is_hashed(path: &FieldPath) -> bool {
         let begins = |segments: &[Segment], keys: [&str; 2]| {
             let is_key =

@@ -40,6 +40,7 @@ pub enum WebhookUse {
 words!(WebhookUse { Defaults = "defaults", None = "none" });
 
 /// What Karpenter does where fewer values are left than `minValues` requires, in its own words.
+// karpenter: pkg/operator/options/options.go MinValuesPolicy
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MinValuesPolicy {
     /// It launches nothing.
@@ -51,6 +52,7 @@ pub enum MinValuesPolicy {
 words!(MinValuesPolicy { Strict = "Strict", BestEffort = "BestEffort" });
 
 /// A feature gate of Karpenter on which a finding depends.
+// karpenter: pkg/operator/options/options.go FeatureGates
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureGate {
     /// Karpenter repairs broken nodes.

@@ -13,10 +13,13 @@ pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, Silent);
 pub static CONSOLIDATE_AFTER_CONVERSION: Rule = rule!("consolidate-after-conversion", Warning, Silent);
 pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Note, Silent);
 
+// karpenter: pkg/apis/v1/nodepool.go ConsolidationPolicyBalanced
 const BALANCED: &str = "Balanced";
 /// The policy of a v1beta1 NodePool that names none.
+// karpenter 1.0.8: pkg/apis/v1beta1/nodepool.go Disruption.ConsolidationPolicy
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";
 /// The policy of a v1 NodePool that names none: the same one under its new name.
+// karpenter: pkg/apis/v1/nodepool.go Disruption.ConsolidationPolicy
 const V1_DEFAULT_POLICY: &str = "WhenEmptyOrUnderutilized";
 
 pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
@@ -97,6 +100,7 @@ fn check_never(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Checks the CEL rules of v1beta1 about policy and duration, and the result of the conversion to v1.
+// karpenter 1.0.8: pkg/apis/v1beta1/nodepool.go NodePoolSpec.Disruption
 fn check_pair(disruption: &Disruption<'_>, findings: &mut Findings<'_>) {
     let policy = match disruption.consolidation_policy {
         Field::Present(policy) => policy,

@@ -14,6 +14,7 @@ use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
 
+// karpenter 1.0.8: pkg/apis/v1beta1/nodeclaim.go KubeletConfiguration
 const SIGNALS: &[&str] = &[
     "memory.available",
     "nodefs.available",
@@ -22,6 +23,7 @@ const SIGNALS: &[&str] = &[
     "imagefs.inodesFree",
     "pid.available",
 ];
+// karpenter 1.0.8: pkg/apis/v1beta1/nodeclaim.go KubeletConfiguration
 const RESERVED: &[&str] = &["cpu", "memory", "ephemeral-storage", "pid"];
 
 /// The only field of `resources`. The API server drops all others before it looks whether `resources` is empty.
@@ -33,6 +35,7 @@ pub static TEMPLATE_RESOURCES: Rule = rule!("template-resources", Error, Schema)
 pub static KUBELET_CONVERSION: Rule = rule!("kubelet-conversion", Error, Silent);
 
 /// The annotation that keeps the `kubelet` settings of v1beta1 for Karpenter 1.0.
+// karpenter 1.0.8: pkg/apis/v1/labels.go KubeletCompatibilityAnnotationKey
 const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
 /// The group of the node classes of AWS.
 const AWS: &str = "karpenter.k8s.aws";

@@ -327,6 +327,10 @@ fn unregistered(provider: &Provider) -> Refusal {
 }
 
 /// Why Karpenter lets neither a template label nor a requirement have a label; `None` if it may.
+// karpenter: hack/validation/labels.sh spec.template.metadata.labels
+// karpenter: hack/validation/requirements.sh spec.template.spec.requirements.key
+// karpenter: pkg/apis/v1/labels.go RestrictedLabels
+// karpenter: pkg/apis/v1/labels.go RestrictedLabelDomains
 pub fn reserved(key: &str, version: ApiVersion, release: KarpenterVersion) -> Option<Refusal> {
     let refusal = |title, exception: Option<&'static str>, help: &str| Refusal {
         consequence: exception.map(Into::into),

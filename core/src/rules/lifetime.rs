@@ -19,6 +19,7 @@ pub static EKS_AUTO_MODE_LIFETIME: Rule = rule!("eks-auto-mode-lifetime", Warnin
 pub static HARD_LIMIT_DRAIN: Rule = rule!("hard-limit-drain", Warning, Poolgate);
 
 /// How long Karpenter gives a machine to register as a node (`registrationTTL` of its liveness controller).
+// karpenter: pkg/controllers/nodeclaim/lifecycle/liveness.go registrationTimeout
 const REGISTRATION: Duration = Duration::from_mins(15);
 
 /// The suggestion for a grace period without end.

@@ -53,6 +53,8 @@ pub fn check(
 }
 
 /// Checks `replicas` against the node limit, for NodePools and for `kubectl scale`.
+// karpenter: pkg/controllers/state/statenodepool.go NodePoolState.ReserveNodeCount
+// karpenter: pkg/controllers/disruption/staticdrift.go StaticDrift.ComputeCommands
 pub fn check_limit(
     pool: &NodePool<'_>,
     replicas: i64,
@@ -113,6 +115,7 @@ fn check_release(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Reports an update that makes a dynamic pool static, or a static pool dynamic.
+// karpenter: pkg/apis/v1/nodepool.go NodePoolSpec
 fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Findings<'_>) {
     let Some(old) = old else { return };
     let was_static = !old.replicas.is_absent();
@@ -135,6 +138,7 @@ fn check_transition(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &
 }
 
 /// Reports the fields that a static pool may not have.
+// karpenter: pkg/apis/v1/nodepool.go NodePoolSpec
 fn check_other_fields(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     let limits = pool.limits.present().into_iter().flatten();
     for (resource, value) in limits.filter(|(resource, value)| !value.is_null() && *resource != "nodes") {

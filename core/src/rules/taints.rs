@@ -16,10 +16,14 @@ pub static TAINT_STARTUP: Rule = rule!("taint-startup", Warning, Silent);
 pub static TAINT_VALUE: Rule = rule!("taint-value", Note, Silent);
 
 /// Karpenter's taint on nodes that it is about to remove; v1beta1 had the second name.
+// karpenter: pkg/apis/v1/taints.go DisruptedTaintKey
+// karpenter 1.0.8: pkg/apis/v1beta1/taints.go DisruptionTaintKey
 const DISRUPTED: &[&str] = &[DISRUPTED_TAINT, "karpenter.sh/disruption"];
 /// Karpenter's taint on nodes that it has not yet registered.
+// karpenter: pkg/apis/v1/taints.go UnregisteredTaintKey
 const UNREGISTERED: &str = "karpenter.sh/unregistered";
 /// Karpenter's taint on nodes that it reboots to repair them, from 1.15 on.
+// karpenter: pkg/apis/v1/taints.go RebootingTaintKey
 const REBOOTING: &str = "karpenter.sh/rebooting";
 
 /// The times that Go reads (`time.Parse` with `RFC3339`).
@@ -45,6 +49,7 @@ const AGENTS: &[(&str, &str)] = &[
     ("s3.csi.aws.com", "the S3 CSI driver"),
 ];
 /// The domain of the taints that the Node Readiness Controller sets and removes.
+// karpenter: pkg/scheduling/taints.go KnownEphemeralTaintKeyPrefixes
 const READINESS: &str = "readiness.k8s.io";
 /// The domains that are reserved for examples in documentation.
 const EXAMPLES: &[&str] = &["example.com", "example.net", "example.org"];
@@ -73,6 +78,7 @@ fn check_key(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+// karpenter: pkg/apis/v1/nodeclaim_validation.go validateTaintsField
 fn check_value(taint: &Taint<'_>, findings: &mut Findings<'_>) {
     let Some(value) = taint.value.present() else {
         return;
@@ -159,6 +165,8 @@ fn check_operator(taint: &Taint<'_>, value: &str, findings: &mut Findings<'_>) {
     }
 }
 
+// karpenter: pkg/apis/v1/nodeclaim_validation.go NodeClaimTemplateSpec.validateTaints
+// karpenter: pkg/apis/v1/nodeclaim_validation.go validateTaintsField
 fn check_repeated(template: &Template<'_>, findings: &mut Findings<'_>) {
     let mut first: Vec<((&str, &str), &Taint<'_>)> = Vec::new();
     for taint in template.all_taints() {

@@ -86,6 +86,7 @@ pub(crate) fn corrected_object_name(text: &str) -> Option<String> {
 
 /// The domain of a key as Karpenter reads it: the text before the first slash, empty if there is none
 /// (`GetLabelDomain` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+// karpenter: pkg/apis/v1/labels.go GetLabelDomain
 pub fn domain_of(key: &str) -> &str {
     split_key(key).map_or("", |(domain, _)| domain)
 }
@@ -99,6 +100,7 @@ pub(crate) fn split_key(key: &str) -> Option<(&str, &str)> {
 
 /// Whether a domain is `parent` or a subdomain of it: `a.karpenter.sh` is within `karpenter.sh`, `mykarpenter.sh`
 /// is not.
+// karpenter: pkg/apis/v1/labels.go IsRestrictedLabel
 pub fn is_within(domain: &str, parent: &str) -> bool {
     domain
         .strip_suffix(parent)

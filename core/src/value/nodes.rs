@@ -16,6 +16,8 @@ pub enum BudgetNodes {
 impl BudgetNodes {
     /// Reads a number or a percentage by the CRD's pattern `^((100|[0-9]{1,2})%|[0-9]+)$`, in the range in which
     /// Karpenter reads numbers correctly.
+    // karpenter: pkg/apis/v1/nodepool.go Budget.Nodes
+    // karpenter: pkg/apis/v1/nodepool.go GetIntStrFromValue
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         if let Some(percent) = text.strip_suffix('%').filter(|digits| is_number(digits)) {
             return parse_percent(percent);

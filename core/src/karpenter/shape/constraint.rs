@@ -26,6 +26,7 @@ pub enum Availability {
 
 /// The values of the label `karpenter.sh/capacity-type`, in the order in which they were added. Karpenter's code has them, no
 /// definition.
+// karpenter: pkg/apis/v1/labels.go WellKnownValuesForRequirements
 pub(crate) static CAPACITY_TYPES: Constraints = Constraints::new(&[
     constraint(ConstraintKind::OneOf(&["on-demand", "spot"])).until(1, 3, 0),
     constraint(ConstraintKind::OneOf(&["on-demand", "spot", "reserved"])).since(1, 3, 0),

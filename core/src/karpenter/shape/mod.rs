@@ -7,6 +7,12 @@
 
 mod constraint;
 // Laid out by its generator: one field is one line.
+// karpenter: pkg/apis/v1/nodepool.go NodePoolSpec
+// karpenter: pkg/apis/v1/nodepool.go Disruption
+// karpenter: pkg/apis/v1/nodepool.go Budget
+// karpenter: pkg/apis/v1/nodepool.go NodeClaimTemplateSpec
+// karpenter 1.0.8: pkg/apis/v1beta1/nodepool.go NodePoolSpec
+// karpenter 1.0.8: pkg/apis/v1beta1/nodeclaim.go NodeClaimSpec
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "generated")]
 mod tables;

@@ -15,12 +15,15 @@ use crate::nodelimit::ledger::Moment;
 pub(crate) const MOST_VICTIMS: usize = 100;
 
 /// The cost of one pod is clamped to the range from minus this to this.
+// karpenter: pkg/utils/disruption/disruption.go EvictionCost
 const DEAREST: f64 = 10.0;
 
 /// The cost in an annotation that counts as much as one pod.
+// karpenter: pkg/utils/disruption/disruption.go EvictionCost
 const COST_OF_A_POD: f64 = 134_217_728.0;
 
 /// The priority that counts as much as one pod.
+// karpenter: pkg/utils/disruption/disruption.go EvictionCost
 const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
 
 /// What happens to the claims above the limit.
@@ -232,6 +235,7 @@ impl Kind {
 }
 
 /// What it costs to move the pods to other nodes.
+// karpenter: pkg/utils/disruption/disruption.go ReschedulingCost
 fn rescheduling_cost(pods: &[&Pod], costs: PodCosts) -> f64 {
     let mut costs: Vec<f64> = pods.iter().map(|pod| eviction_cost(pod, costs)).collect();
     // In a fixed order, so that the sum is the same to the last bit whatever the order of the pods.
@@ -240,6 +244,7 @@ fn rescheduling_cost(pods: &[&Pod], costs: PodCosts) -> f64 {
 }
 
 /// What it costs to evict a pod, as Karpenter's `EvictionCost` computes it.
+// karpenter: pkg/utils/disruption/disruption.go EvictionCost
 pub fn eviction_cost(pod: &Pod, costs: PodCosts) -> f64 {
     let written = f64::from(costs.read(pod).unwrap_or(0)) / COST_OF_A_POD;
     let priority = f64::from(pod.priority.unwrap_or(0)) / PRIORITY_OF_A_POD;
@@ -247,6 +252,7 @@ pub fn eviction_cost(pod: &Pod, costs: PodCosts) -> f64 {
 }
 
 /// The share of its lifetime that a claim still has. 1 if it never expires.
+// karpenter: pkg/utils/disruption/disruption.go LifetimeRemaining
 fn lifetime_remaining(claim: &Claim, now: Timestamp) -> f64 {
     let Some(lifetime) = claim.expire_after else {
         return 1.0;

@@ -13,12 +13,14 @@ use crate::policy::GateState;
 
 /// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The
 /// others there follow from the node's condition `Ready`.
+// karpenter: pkg/scheduling/taints.go KnownEphemeralTaints
 const PASSING_TAINTS: [&str; 2] = [
     "karpenter.sh/unregistered",
     "node.cloudprovider.kubernetes.io/uninitialized",
 ];
 
 /// The prefix of the taints of the Node Readiness Controller.
+// karpenter: pkg/scheduling/taints.go KnownEphemeralTaintKeyPrefixes
 const READINESS: &str = "readiness.k8s.io/";
 
 /// The causes that keep a node which is wanted gone, the nearest first; else the causes that keep it from consolidation.
@@ -72,6 +74,8 @@ fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
 }
 
 /// That it is not initialized, and which taint Karpenter waits for.
+// karpenter: pkg/controllers/nodeclaim/lifecycle/initialization.go StartupTaintsRemoved
+// karpenter: pkg/controllers/nodeclaim/lifecycle/initialization.go KnownEphemeralTaintsRemoved
 fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
     if seen.state.conditions.initialized {
         return None;

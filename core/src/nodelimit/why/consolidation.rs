@@ -5,6 +5,9 @@ use crate::budget::Reason;
 use crate::value::duration::NillableDuration;
 
 /// Why it is not consolidated, if these reasons are about that.
+// karpenter: pkg/utils/disruption/disruption.go IsUnderConsolidateAfter
+// karpenter: pkg/controllers/disruption/emptiness.go Emptiness.ShouldDisrupt
+// karpenter: pkg/controllers/disruption/consolidation.go consolidation.ShouldDisrupt
 pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let is_consolidation = |reason: &Reason| matches!(reason, Reason::Empty | Reason::Underutilized);
     let known = seen.pool.filter(|_| reasons.iter().all(is_consolidation))?;

@@ -13,6 +13,7 @@ use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodO
 const MOST: usize = 5;
 
 /// The pods on a node. For drift and repair Karpenter passes over them if something bounds the drain.
+// karpenter: pkg/controllers/disruption/types.go NewCandidate
 pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let is_eventual = |reason: &Reason| matches!(reason, Reason::Drifted | Reason::Unhealthy);
     let is_eventual = reasons.iter().any(is_eventual);
@@ -36,6 +37,8 @@ pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
 }
 
 /// The causes that keep Karpenter from moving these pods.
+// karpenter: pkg/controllers/state/statenode.go StateNode.ValidatePodsDisruptable
+// karpenter: pkg/utils/pdb/pdb.go Limits.CanEvictPods
 pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Cause> {
     let annotated = pods
         .iter()
@@ -61,6 +64,7 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
 }
 
 /// Whether Karpenter has to evict it, and may.
+// karpenter: pkg/utils/pod/scheduling.go IsEvictable
 fn is_evicted(pod: &PodOnNode, now: Timestamp) -> bool {
     pod.pod.is_active() && pod.is_drained() && pod.pod.protection(now).is_none()
 }

@@ -97,6 +97,7 @@ pub fn reasons(wanted: &[Wanted]) -> Vec<Reason> {
 }
 
 /// When it expires.
+// karpenter: pkg/controllers/nodeclaim/expiration/controller.go Controller.Reconcile
 pub fn expires(seen: &Seen<'_>) -> Option<Timestamp> {
     seen.state.created.checked_add(seen.state.expire_after?).ok()
 }

@@ -141,6 +141,7 @@ impl<'a> Contender<'a> {
     }
 
     /// The order in which Karpenter tries them, by taints within a weight: those with other taints take other pods.
+    // karpenter: pkg/utils/nodepool/nodepool.go OrderByWeight
     fn order(&self) -> impl Ord + '_ {
         (Reverse(self.weight), &self.taints, Reverse(self.name))
     }

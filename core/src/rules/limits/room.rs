@@ -95,6 +95,7 @@ pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'
 }
 
 /// The resources in which even the smallest machine that the requirements allow exceeds the room.
+// karpenter: pkg/controllers/provisioning/scheduling/scheduler.go filterByRemainingResources
 fn too_large(
     machines: &LazyCell<Machines, impl FnOnce() -> Machines>,
     room: impl Fn(&Size) -> Option<Quantity>,
@@ -134,6 +135,7 @@ fn too_large(
 
 /// Why Karpenter launches no node for a pool, or few, because of limits that do not count nodes, by the status of the stored
 /// one: a clause each. A pool may be at its limit by design.
+// karpenter: pkg/apis/v1/nodepool.go Limits.ExceededBy
 pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
     let limits = pool.limits.present().into_iter().flatten();
     let machines = LazyCell::new(|| Machines::of(&pool.template, None));

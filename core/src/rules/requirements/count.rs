@@ -76,6 +76,9 @@ struct Bounds {
 
 /// For a static pool, the provider picks instance types and capacity types
 /// (`NodeClaimTemplate.ToNodeClaim` of `sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling`).
+// karpenter: pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go NewNodeClaimTemplate
+// karpenter: pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go NodeClaimTemplate.ToNodeClaim
+// karpenter: pkg/scheduling/requirements.go Requirements.NodeSelectorRequirements
 fn count_in_nodeclaim(
     template: &Template<'_>,
     is_static: bool,

@@ -228,6 +228,8 @@ struct Left {
 }
 
 impl Left {
+    // karpenter: pkg/cloudprovider/types.go InstanceTypes.SatisfiesMinValues
+    // karpenter: pkg/apis/v1/nodeclaim_validation.go validateWellKnownValues
     fn by(demand: &Demand<'_>, scope: &Scope<'_>) -> Self {
         let is_capacity_type = demand.key == CAPACITY_TYPE_LABEL;
         if demand.operator != Operator::In {

@@ -217,6 +217,8 @@ fn check_narrowed(group: &Group<'_, '_>, findings: &mut Findings<'_>) {
 }
 
 /// Warns of a custom label whose value Karpenter has to choose.
+// karpenter: pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go NodeClaimTemplate.resolveCustomLabelsFromRequirements
+// karpenter: pkg/scheduling/requirement.go Requirement.Any
 fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
     if group.first.kind.is_custom() && group.selection().is_open() {
         // In the wrong domain, no list of values selects anything either.
@@ -239,6 +241,7 @@ fn check_random_label(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut F
 }
 
 /// Whether the number that Karpenter invents for the label ignores an upper bound.
+// karpenter: pkg/scheduling/requirements.go Requirements.NodeSelectorRequirements
 fn loses_upper_bound(group: &Group<'_, '_>, scope: &Scope<'_>) -> bool {
     if scope.context.release.has(KarpenterVersion::BOTH_BOUNDS) || !group.first.kind.is_custom() {
         return false;

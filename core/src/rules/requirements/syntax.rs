@@ -195,6 +195,8 @@ fn values<'a>(
 }
 
 /// The mistake in the number of values.
+// karpenter: pkg/apis/v1/nodepool.go NodeClaimTemplateSpec.Requirements
+// karpenter: pkg/apis/v1/nodeclaim_validation.go ValidateRequirement
 fn miscount(operator: Operator, actual: usize) -> Option<(ErrorType, String)> {
     let name = operator.as_str();
     match (operator, actual) {
@@ -216,6 +218,7 @@ fn miscount(operator: Operator, actual: usize) -> Option<(ErrorType, String)> {
 struct Rejected;
 
 /// The CRD requires a whole number. Karpenter also requires the syntax of a label value: no sign.
+// karpenter: pkg/apis/v1/nodeclaim_validation.go ValidateRequirement
 fn check_number(text: &str, at: At<'_>, findings: &mut Findings<'_>) -> Result<(), Rejected> {
     let number = integer(text).filter(|number| *number >= 0);
     let (finding, meant) = match (number, label_value(text)) {

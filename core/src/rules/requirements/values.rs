@@ -102,6 +102,8 @@ fn no_capacity_type(value: &str, words: &'static [&'static str]) -> Slip {
 
 /// The values that the provider accepts in a requirement with operator `In`, if it checks them, and the first release that
 /// does if it is not known whether that runs (`WellKnownValuesForRequirements` of `sigs.k8s.io/karpenter/pkg/apis/v1`).
+// karpenter: pkg/apis/v1/nodeclaim_validation.go validateWellKnownValues
+// karpenter: pkg/apis/v1/labels.go WellKnownValuesForRequirements
 fn closed_set(
     demand: &Demand<'_>,
     scope: &Scope<'_>,

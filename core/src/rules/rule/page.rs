@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, Origin, Severity};
 /// A page has a title, paragraphs, and for each [`Kind`] of finding a section `## Bad` and a section `## Good` with one block
 /// of YAML each. The heading of the bad one has the name of the kind, if there are several, and its severity, origin and
 /// evidence: `## Bad: it never fires (error, silent, shown)`. A paragraph that begins with `Source: ` or `Seen in: ` stands
-/// alone.
+/// alone. Comments are for `tests/oracle/sources.rs`.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Page {
     /// What the rule requires, as one sentence without a full stop.
@@ -65,7 +65,7 @@ impl Page {
                 page.source = Some(source.to_owned());
             } else if let Some(issues) = paragraph.strip_prefix("Seen in: ") {
                 page.seen_in = issues.split(", ").map(str::to_owned).collect();
-            } else {
+            } else if !paragraph.starts_with("<!--") {
                 let gap = if page.why.is_empty() { "" } else { "\n\n" };
                 page.why.push_str(gap);
                 page.why.push_str(&paragraph);
@@ -133,6 +133,7 @@ mod tests {
     fn paragraphs_are_joined_lines_and_those_with_a_name_stand_alone() {
         let page = Page::parse(
             "# A title\n\nOne\ntwo.\n\nThree.\n\nSource: `a.go`,\n`B`\n\nSeen in: a/b#1, a/c#2\n\n\
+             <!-- d: a.go A -->\n<!-- e: b.go B -->\n\n\
              ## Bad (error, schema)\n\n```yaml\na: 1\n```\n\n## Good\n\n```yaml\na: 2\n```\n",
         );
         let expected = Page {

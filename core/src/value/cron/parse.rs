@@ -10,6 +10,7 @@ use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
 /// Parses a schedule as Karpenter's cron library does.
+// karpenter: pkg/apis/v1/nodepool.go Budget.IsActive
 pub fn schedule(text: &str) -> Result<Kind, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {

@@ -17,6 +17,7 @@ pub struct BudgetDuration(Duration);
 impl BudgetDuration {
     /// Parses a duration by the CRD's pattern `^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$`, in the range that
     /// Karpenter can decode.
+    // karpenter: pkg/apis/v1/nodepool.go Budget.Duration
     pub fn parse(text: &str) -> Result<Self, Mistake> {
         if !Self::fits_pattern(text) {
             return Err(diagnose(text));

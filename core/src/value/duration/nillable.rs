@@ -66,6 +66,7 @@ impl NillableDuration {
     }
 
     /// Parses what Karpenter can decode, for a text that the CRD accepts.
+    // karpenter: pkg/apis/v1/duration.go NillableDuration.UnmarshalJSON
     pub fn decode(text: &str) -> Result<Self, NillableDurationError> {
         if text == NEVER {
             return Ok(Self::Never);
@@ -81,6 +82,8 @@ impl NillableDuration {
 }
 
 /// Whether a text is what the CRD of v1 has accepted since Karpenter 1.4.
+// karpenter: pkg/apis/v1/nodepool.go Disruption.ConsolidateAfter
+// karpenter: pkg/apis/v1/nodepool.go NodeClaimTemplateSpec.ExpireAfter
 fn fits(text: &str) -> bool {
     text == NEVER || leading_terms(text).is_some_and(str::is_empty)
 }

@@ -24,6 +24,7 @@ const HELD_AFTER_DENIAL: Duration = Duration::from_mins(5);
 /// The least time for which a node that Karpenter would consolidate stays open: Karpenter remembers for five
 /// minutes that there was nothing to consolidate, and no write to a node or a pool makes it look earlier. Then it
 /// takes up to half a minute to be sure.
+// karpenter: pkg/controllers/state/cluster.go Cluster.ConsolidationState
 const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 
 /// Which nodes to hold and to unhold, by the UIDs of their claims. All others stay as they are.

@@ -147,6 +147,7 @@ impl PodOnNode {
     }
 
     /// Whether Karpenter's drain waits until the pod is gone.
+    // karpenter: pkg/utils/pod/scheduling.go IsDrainable
     pub(crate) fn is_drained(&self) -> bool {
         !self.pod.is_mirror && !self.tolerates_disruption()
     }
@@ -157,6 +158,7 @@ impl PodOnNode {
         self.pod.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
     }
 
+    // karpenter: pkg/utils/pod/scheduling.go ToleratesDisruptedNoScheduleTaint
     fn tolerates_disruption(&self) -> bool {
         let taint = Taint {
             key: DISRUPTED_TAINT.to_owned(),

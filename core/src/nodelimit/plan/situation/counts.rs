@@ -72,6 +72,8 @@ impl Counts {
     }
 
     /// How many nodes the active budgets allow to be disrupted for a reason; `None` if nothing limits.
+    // karpenter: pkg/controllers/disruption/helpers.go NodePoolStats
+    // karpenter: pkg/apis/v1/nodepool.go NodePool.GetAllowedDisruptionsByReason
     pub fn budget(&self, pool: &Pool, reason: Reason, now: Timestamp) -> Option<u32> {
         match &pool.budgets {
             Err(_) => Some(0),
@@ -96,6 +98,8 @@ impl Counts {
     }
 
     /// How many nodes use up budgets for a reason.
+    // karpenter: pkg/controllers/disruption/helpers.go NodePoolStatsFromNodes
+    // karpenter: pkg/controllers/disruption/helpers.go BuildDisruptionBudgetMapping
     pub const fn consumed(&self, reason: Reason) -> u32 {
         match reason {
             Reason::Unhealthy => self.disrupted,

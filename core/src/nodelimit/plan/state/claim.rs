@@ -14,6 +14,7 @@ use crate::karpenter::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
 
 /// The annotation by which Karpenter bounds the drain of a NodeClaim that is being deleted: a time in RFC 3339.
+// karpenter: pkg/apis/v1/labels.go NodeClaimTerminationTimestampAnnotationKey
 pub const DEADLINE_ANNOTATION: &str = "karpenter.sh/nodeclaim-termination-timestamp";
 
 /// A NodeClaim of the pool, with what belongs to it.
@@ -49,6 +50,7 @@ impl ClaimState<'_> {
     }
 
     /// Whether it has no pods that must be scheduled on another node when its node goes.
+    // karpenter: pkg/controllers/disruption/types.go Candidate.IsEmpty
     pub(crate) fn is_empty(&self) -> bool {
         !self.pods.iter().any(|pod| pod.is_reschedulable())
     }
@@ -107,12 +109,16 @@ impl ClaimState<'_> {
     }
 
     /// Whether Karpenter could disrupt the node sooner or later.
+    // karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
     pub(crate) fn is_candidate(&self) -> bool {
         let conditions = self.conditions;
         self.node.is_some() && conditions.initialized && !conditions.rebooting && !self.is_going()
     }
 
     /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
+    // karpenter: pkg/controllers/disruption/types.go NewCandidate
+    // karpenter: pkg/controllers/disruption/drift.go Drift.ShouldDisrupt
+    // karpenter: pkg/controllers/disruption/consolidation.go consolidation.ShouldDisrupt
     pub(crate) fn could_be_disrupted(&self, consolidates_underutilized: bool, now: Timestamp) -> bool {
         let conditions = self.conditions;
         if conditions.drifted && self.has_grace_period {
@@ -153,12 +159,14 @@ impl ClaimState<'_> {
     }
 
     /// Whether its node or a pod on it keeps Karpenter from replacing it, PodDisruptionBudgets aside.
+    // karpenter: pkg/controllers/disruption/types.go NewCandidate
     fn stays_although_drifted(&self, now: Timestamp) -> bool {
         let forbids = |pod: &&Pod| pod.forbids_disruption(now);
         self.marks().do_not_disrupt || !self.has_grace_period && self.pods.iter().any(forbids)
     }
 
     /// Whether budgets take a percentage of it (`NodePoolStatsFromNodes`). A reboot takes the condition `Initialized` away.
+    // karpenter: pkg/controllers/disruption/helpers.go NodePoolStatsFromNodes
     pub(crate) fn is_budgeted(&self) -> bool {
         let conditions = self.conditions;
         let counts = conditions.initialized || conditions.rebooting;
@@ -304,6 +312,8 @@ pub struct Tries {
     is_repeated: bool,
 }
 
+// karpenter: pkg/controllers/disruption/queue.go Queue.StartCommand
+// karpenter: pkg/controllers/disruption/controller.go Controller.Reconcile
 impl Tries {
     /// What is known after a condition `DisruptionReason` with this `lastTransitionTime` was seen. Tries within one
     /// second look like one.

@@ -21,6 +21,7 @@ pub struct Marks {
 
 impl Marks {
     /// The marks on a node, read from its labels and annotations.
+    // karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
     pub fn from_lookups<'t>(
         label: impl Fn(&str) -> Option<&'t str>,
         annotation: impl Fn(&str) -> Option<&'t str>,

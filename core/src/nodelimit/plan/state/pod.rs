@@ -15,6 +15,7 @@ use crate::value::quantity::Quantity;
 use crate::value::words;
 
 /// The annotation that sets how much the disruption of a pod costs, from Karpenter 1.15 on.
+// karpenter: pkg/apis/v1/labels.go DisruptionCostAnnotationKey
 pub const DISRUPTION_COST_ANNOTATION: &str = "karpenter.sh/disruption-cost";
 
 /// The annotation that sets how much the deletion of a pod costs. It counts for disruption, too, if nothing else does.
@@ -77,6 +78,8 @@ pub enum DoNotDisrupt {
 
 impl DoNotDisrupt {
     /// Reads the annotation of a pod: `true`, or a positive duration. Karpenter ignores every other value.
+    // karpenter: pkg/utils/pod/scheduling.go IsDoNotDisruptActive
+    // karpenter: pkg/utils/pod/scheduling.go parseDoNotDisrupt
     pub fn parse(text: &str) -> Option<Self> {
         if text == "true" {
             return Some(Self::Always);
@@ -128,6 +131,7 @@ impl PodCosts {
     }
 
     /// The cost of a pod, if one is written.
+    // karpenter: pkg/utils/disruption/disruption.go EvictionCost
     pub(crate) fn read(self, pod: &Pod) -> Option<i32> {
         match self {
             Self::Deletion => pod.deletion_cost,
@@ -138,6 +142,7 @@ impl PodCosts {
 }
 
 /// How long after its end a pod that is still there counts.
+// karpenter: pkg/utils/pod/scheduling.go IsStuckTerminating
 const STUCK: SignedDuration = SignedDuration::from_mins(1);
 
 /// How long a pod's annotation keeps its node from being disrupted.
@@ -151,6 +156,7 @@ pub enum Protection {
 
 impl Pod {
     /// Whether it runs, and nobody has asked it to end.
+    // karpenter: pkg/utils/pod/scheduling.go IsActive
     pub(crate) const fn is_active(&self) -> bool {
         !self.is_terminal && self.deleted.is_none()
     }
@@ -162,6 +168,8 @@ impl Pod {
     }
 
     /// How long the pod's annotation keeps Karpenter from disrupting its node; `None` if it does not.
+    // karpenter: pkg/utils/pod/scheduling.go IsDisruptable
+    // karpenter: pkg/utils/pod/scheduling.go IsDoNotDisruptActive
     pub fn protection(&self, now: Timestamp) -> Option<Protection> {
         match (self.do_not_disrupt.filter(|_| self.is_active())?, self.started) {
             (DoNotDisrupt::Always, _) | (DoNotDisrupt::For(_), None) => Some(Protection::WhileItRuns),
@@ -178,6 +186,7 @@ impl Pod {
     }
 
     /// Whether the pod must be scheduled on another node when its node goes.
+    // karpenter: pkg/utils/pod/scheduling.go IsReschedulable
     pub(crate) fn is_reschedulable(&self) -> bool {
         !(self.is_daemon || self.is_mirror || self.is_terminal || self.is_leaving)
     }
