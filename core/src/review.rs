@@ -1,6 +1,7 @@
 //! The entry point shared by webhook and command line: an object in, defaults and findings out.
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
@@ -77,6 +78,32 @@ pub struct Review {
 /// finalizers must be removable. The stored object decides that, because a client can write anything into a new
 /// one.
 pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpenter) -> Review {
+    review_as(request, None, policy, karpenter)
+}
+
+/// Checks an object of a file like [`review`], as the API server of this Karpenter completes it. A webhook gets it so.
+pub fn review_file(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpenter) -> Review {
+    let Subject::NodePool(version) = request.subject else {
+        return review(request, policy, karpenter);
+    };
+    let completed = |object: &Json<'_>| karpenter.completed(&Value::from(object), version);
+    let (object, old) = (completed(request.object), request.old.map(completed));
+    let (object, old) = (Json::from(&object), old.as_ref().map(Json::from));
+    let stored = Request {
+        object: &object,
+        old: old.as_ref(),
+        ..*request
+    };
+    review_as(&stored, Some(request.object), policy, karpenter)
+}
+
+/// Checks an object that its author wrote like this, if that is known.
+fn review_as(
+    request: &Request<'_>,
+    written: Option<&Json<'_>>,
+    policy: &Policy,
+    karpenter: &TargetKarpenter,
+) -> Review {
     if request.old.is_some_and(is_being_deleted) {
         return Review::default();
     }
@@ -84,7 +111,7 @@ pub fn review(request: &Request<'_>, policy: &Policy, karpenter: &TargetKarpente
     let context = Context::new(nodepool(version), request.claims, request.at, policy, karpenter);
     match request.subject {
         Subject::NodePool(_) => {
-            let pool = NodePool::view(version, request.object);
+            let pool = NodePool::view(version, request.object).written_as(written);
             let old = request.old.map(|old| NodePool::view(version, old));
             Review {
                 defaults: defaults(&pool, old.as_ref(), request.old, &policy.defaults, karpenter),
@@ -161,7 +188,7 @@ pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::diagnostic::Severity;

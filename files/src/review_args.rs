@@ -3,16 +3,19 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use poolgate_core::karpenter::{KarpenterVersion, ReleaseSource, TargetKarpenter};
+use poolgate_core::karpenter::{Installed, KarpenterVersion, ReleaseSource, TargetKarpenter};
+use poolgate_core::manifest::{self, Limits};
 use poolgate_core::policy::Policy;
 
 use crate::policy_file::{self, LoadError};
 use crate::sources::Written;
+use crate::sources::read_bytes;
 
 /// The file with the policy of a folder and of everything below it.
 const NEARBY: &str = ".poolgate.yaml";
@@ -26,8 +29,54 @@ pub struct ReviewArgs {
 
     /// The Karpenter release of the cluster, such as 1.14.1
     /// [default: from the policy (cluster.providerVersion or cluster.karpenter), else the newest known]
-    #[arg(long, env = "POOLGATE_KARPENTER_VERSION", value_name = "VERSION")]
+    #[arg(
+        long,
+        env = "POOLGATE_KARPENTER_VERSION",
+        value_name = "VERSION",
+        conflicts_with = "crd"
+    )]
     karpenter_version: Option<KarpenterVersion>,
+
+    #[command(flatten)]
+    crd: CrdArg,
+}
+
+/// The flag for a definition that differs from those of all releases.
+#[derive(Debug, Args)]
+pub(crate) struct CrdArg {
+    /// The CustomResourceDefinition of NodePools in the cluster, if it is patched. Its defaults and constraints replace those of
+    /// the release
+    #[arg(long, value_name = "FILE", value_parser = definition)]
+    crd: Option<Arc<Installed>>,
+}
+
+impl CrdArg {
+    /// The Karpenter with this definition, if one is given.
+    pub(crate) fn of(&self, karpenter: TargetKarpenter) -> TargetKarpenter {
+        match &self.crd {
+            Some(installed) => karpenter.with_definition(Arc::clone(installed)),
+            None => karpenter,
+        }
+    }
+}
+
+/// The largest file with a definition: those of Karpenter have 60 kB.
+const MOST_BYTES: usize = 8 << 20;
+
+/// Reads the definition in a file, in YAML or JSON.
+fn definition(name: &str) -> Result<Arc<Installed>, String> {
+    let bytes = read_bytes(Path::new(name), MOST_BYTES).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let documents = manifest::parse(&text, &Limits::default());
+    let mut objects = documents.map(manifest::Document::into_value);
+    let definition = objects.find(|object| {
+        object
+            .get("kind")
+            .is_some_and(|kind| kind == "CustomResourceDefinition")
+    });
+    let definition = definition.ok_or("it contains no CustomResourceDefinition")?;
+    let installed = Installed::parse(&definition).map_err(|error| error.to_string())?;
+    Ok(Arc::new(installed.of_file(name)))
 }
 
 /// An instant, or the beginning of a day in UTC.
@@ -57,14 +106,17 @@ impl ReviewArgs {
 
     /// The Karpenter release that NodePools are checked for.
     pub fn karpenter(&self) -> TargetKarpenter {
-        self.karpenter_version
-            .map_or_else(TargetKarpenter::default, TargetKarpenter::from)
+        let named = self.karpenter_version.map(TargetKarpenter::from);
+        self.crd.of(named.unwrap_or_default())
     }
 
     /// The same for a command that has read this policy.
     pub fn karpenter_for(&self, policy: &Policy) -> TargetKarpenter {
-        let named = self.karpenter_version.map(TargetKarpenter::from);
-        named.or_else(|| policy.cluster.target()).unwrap_or_default()
+        let of_run = self.karpenter();
+        match policy.cluster.target() {
+            Some(declared) if of_run.source() == ReleaseSource::Newest => declared,
+            _ => of_run,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use poolgate_core::json::Json;
 use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::review::{Request, Subject, review_file};
 
 /// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
 const CAUGHT: &[(&str, &str)] = &[
@@ -113,7 +113,7 @@ fn verdict(document: &Document<'_>) -> Option<String> {
         claims: None,
         at: jiff::Timestamp::default(),
     };
-    let report = review(&request, &Policy::default(), &TargetKarpenter::default()).report;
+    let report = review_file(&request, &Policy::default(), &TargetKarpenter::default()).report;
     let rules = |severity| {
         let mut rules: Vec<_> = report
             .with_severity(severity)

@@ -10,7 +10,7 @@ use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file;
-use poolgate_core::review::{Request, Review, Subject, review};
+use poolgate_core::review::{Request, Review, Subject, review_file};
 use serde_json::{Value, json};
 
 use crate::support::files::directory;
@@ -45,7 +45,7 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         claims: None,
         at: jiff::Timestamp::default(),
     };
-    review(&request, policy, &TargetKarpenter::default())
+    review_file(&request, policy, &TargetKarpenter::default())
 }
 
 fn line(finding: &Diagnostic) -> String {

@@ -201,20 +201,20 @@ pub(crate) const EXPLAINED: &[Explained] = &[
         },
     },
     Explained {
-        name: "count-beside-type-error",
-        why: "An element of the wrong type is reported by itself, and not counted among the others. Once it is of the right \
-              type, the count is reported.",
+        name: "beyond-the-door",
+        why: "A list or map that is too long gets the finding of its count. Nothing in it is judged, so another mistake in \
+              it is reported once it is short enough.",
         covers: |case, mismatch| {
             let Some(theirs) = &mismatch.theirs else {
                 return false;
             };
-            let list = at(&case.object, &theirs.field).and_then(Value::as_array);
-            theirs.error_type == "FieldValueTooMany"
-                && list.is_some_and(|list| list.iter().any(|element| !element.is_object()))
+            let list = theirs.field.split('[').next().unwrap_or_default();
+            let length = at(&case.object, list).and_then(|list| Some(list.as_array()?.len()));
+            length.is_some_and(|length| length > 100)
         },
         example: || {
             let requirement = |number| json!({"key": format!("k{number}"), "operator": "Exists"});
-            let mut requirements: Vec<Value> = (0..100).map(requirement).collect();
+            let mut requirements: Vec<Value> = (0..101).map(requirement).collect();
             requirements.push(json!([]));
             v1(pool(json!({}), &requirements.into()))
         },

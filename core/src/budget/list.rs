@@ -1,14 +1,12 @@
 //! The budgets of a NodePool, parsed once: rules report mistakes in them, everything else computes with them.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
 use super::reasons::{Reason, Reasons};
 use super::timing::{SearchLimit, Timing, WindowState, Windows};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::karpenter::shape::BUDGETS;
-use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, TargetKarpenter, whole_number};
+use crate::karpenter::{ApiVersion, Disruption, Field, NodePool, whole_number};
 use crate::value::Mistake;
 use crate::value::cron::{Schedule, ScheduleError};
 use crate::value::duration::BudgetDuration;
@@ -102,29 +100,8 @@ impl Budgets {
         });
         Self {
             list: budgets.collect(),
-            are_written: true,
+            are_written: pool.is_written(&Disruption::path("budgets")),
         }
-    }
-
-    /// The budgets that the API server writes into a pool without a list; `None` if the definition has no default.
-    // karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Disruption
-    // karpenter: pkg/apis/v1/nodepool.go Disruption.Budgets
-    pub(crate) fn of_definition(pool: &NodePool<'_>, karpenter: &TargetKarpenter) -> Option<Self> {
-        let version = pool.version;
-        let around = match pool.disruption {
-            Field::Absent => karpenter.default_of("spec.disruption", version)?,
-            Field::Mistyped | Field::Beyond | Field::Present(_) => Value::Null,
-        };
-        let list = match around.get("budgets") {
-            Some(list) => list.clone(),
-            None => karpenter.default_of(BUDGETS, version)?,
-        };
-        let completed = json!({"spec": {"disruption": {"budgets": list}}});
-        let budgets = Self::parse_all(&NodePool::view(version, &Json::from(&completed)));
-        Some(Self {
-            are_written: false,
-            ..budgets
-        })
     }
 
     /// The budgets in the order of the list; just the CRD's default if the object has none.

@@ -22,6 +22,8 @@ pub const NODEPOOL_DEFINITION: &str = "nodepools.karpenter.sh";
 pub struct Installed {
     /// The releases that ship a definition like this; `None` if they are older than all known ones.
     pub releases: Option<ReleaseRange>,
+    /// The file that it is from; none for that of a cluster.
+    file: Option<String>,
     versions: Vec<Schema>,
 }
 
@@ -56,8 +58,23 @@ impl Installed {
         }
         Ok(Self {
             releases: recognise::releases(&schemas),
+            file: None,
             versions: schemas,
         })
+    }
+
+    /// The same definition, read from this file.
+    #[must_use]
+    pub fn of_file(self, name: &str) -> Self {
+        Self {
+            file: Some(name.to_owned()),
+            ..self
+        }
+    }
+
+    /// The file that it is from.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.file.as_deref()
     }
 
     /// The release that NodePools of this cluster are checked against.

@@ -12,6 +12,8 @@ use crate::value::quantity::{Quantity, QuantityError};
 pub struct NodePool<'a> {
     /// The object itself, for code that compares or walks all of it.
     pub(crate) object: &'a Json<'a>,
+    /// The object as its author wrote it, if the API server's defaults were added since.
+    written: Option<&'a Json<'a>>,
     /// The version it is written in.
     pub version: ApiVersion,
     /// Whether there is `metadata`, so that something can be written into it.
@@ -48,6 +50,7 @@ impl<'a> NodePool<'a> {
         let mut door = Door::default();
         let view = Self {
             object,
+            written: None,
             version,
             has_metadata: metadata.is_some(),
             name: Field::text(metadata, "name"),
@@ -73,6 +76,18 @@ impl<'a> NodePool<'a> {
             beyond: door.beyond,
             ..view
         }
+    }
+
+    /// The same view of an object that its author wrote like this, before the API server's defaults were added.
+    #[must_use]
+    pub fn written_as(self, written: Option<&'a Json<'a>>) -> Self {
+        Self { written, ..self }
+    }
+
+    /// Whether the author of the object wrote a field, and not the API server.
+    pub(crate) fn is_written(&self, path: &FieldPath) -> bool {
+        let is_present = |object: &Json<'_>| path.find(object).is_some_and(|value| !value.is_null());
+        self.written.is_none_or(is_present)
     }
 
     /// The value of an annotation.

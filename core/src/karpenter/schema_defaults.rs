@@ -4,7 +4,26 @@
 use serde_json::Value;
 
 use super::shape::{Constraints, Shape, nodepool};
-use super::{ApiVersion, KarpenterVersion, Provider};
+use super::{ApiVersion, KarpenterVersion, Provider, TargetKarpenter};
+
+impl TargetKarpenter {
+    /// The NodePool as the API server of this cluster would complete it: by the definition, if it is known and used for
+    /// verdicts, else by that of the release.
+    // karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Disruption
+    // karpenter: pkg/apis/v1/nodepool.go Disruption.Budgets
+    pub fn completed(&self, object: &Value, version: ApiVersion) -> Value {
+        match self.schema(version) {
+            Some(schema) => {
+                let mut completed = object.clone();
+                if let Some(spec) = completed.get_mut("spec") {
+                    schema.complete(spec);
+                }
+                completed
+            }
+            None => schema_defaults(object, version, self.release()),
+        }
+    }
+}
 
 /// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
 /// absent or null and its parent is an object; existing values are never changed. No `expireAfter` is written where the

@@ -157,7 +157,13 @@ impl TargetKarpenter {
                 "the Karpenter whose NodePool definition is installed".to_owned(),
                 "older",
             ),
-            _ => return None,
+            (None, installed) => {
+                let file = installed?.file()?;
+                return Some(format!(
+                    "NodePools are checked by the definition in {file} (Karpenter {})",
+                    self.called()
+                ));
+            }
         };
         // Where a release differs most for authors of NodePools.
         let differences = match age {

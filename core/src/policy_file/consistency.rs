@@ -5,7 +5,7 @@ use crate::json::Json;
 use crate::karpenter::{ApiVersion, canonical_label, is_on_every_instance_type};
 use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
-use crate::review::{Request, Subject, review};
+use crate::review::{Request, Subject, review_file};
 use crate::rules::find;
 use crate::rules::label_verdict::reserved;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ fn check_defaults(document: &Value, policy: &Policy, found: &mut Found) {
         at: jiff::Timestamp::default(),
     };
     let karpenter = policy.cluster.target().unwrap_or_default();
-    let report = review(&request, &strict, &karpenter).report;
+    let report = review_file(&request, &strict, &karpenter).report;
     for finding in report.with_severity(Severity::Error) {
         let [Segment::Key(spec), Segment::Key(disruption), inside @ ..] = finding.path.segments() else {
             continue;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool, schema_defaults};
+use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
 use serde_json::Value;
 
@@ -208,7 +208,7 @@ fn lacking(object: &Json<'_>) -> Option<FieldPath> {
 
 /// The NodePool as the cluster would store it, except for a node limit that it leaves to poolgate.
 fn completed(object: &Value, version: ApiVersion, by: &Defaults<'_>) -> Value {
-    let mut completed = schema_defaults(object, version, by.karpenter.release());
+    let mut completed = by.karpenter.completed(object, version);
     let stored = Json::from(&completed);
     let pool = NodePool::view(version, &stored);
     let written = defaults(&pool, None, None, &by.policy.defaults, by.karpenter);

@@ -8,7 +8,7 @@ use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use poolgate_core::drift::{DriftClaim, converted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{
-    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored, schema_defaults,
+    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored,
 };
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
 use poolgate_core::rules::{Removal, Replacement};
@@ -240,7 +240,7 @@ impl Judge {
     }
 
     fn completed(&self, placed: &Placed) -> Value {
-        schema_defaults(&placed.object, placed.version, self.karpenter(placed).release())
+        self.karpenter(placed).completed(&placed.object, placed.version)
     }
 
     /// As the API server stores it.

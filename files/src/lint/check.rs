@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
 use poolgate_core::karpenter::{ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::review::{Request, Subject, review, review_file};
 use poolgate_core::rules::across::apply_policy;
 
 use super::diagnosed::{
@@ -405,7 +405,12 @@ impl<'a, 't> FileCheck<'a, 't> {
             claims: None,
             at: self.settings.at,
         };
-        let report = review(&request, self.manifest.policy, karpenter).report;
+        // The API server completes the whole, not a part of it.
+        let reviewed = match self.manifest.whole {
+            Whole::Whole => review_file(&request, self.manifest.policy, karpenter),
+            Whole::Part => review(&request, self.manifest.policy, karpenter),
+        };
+        let report = reviewed.report;
         self.pools.add(self.manifest.policy_file, checked, &report);
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
             self.omit(severity, report.omitted(severity));

@@ -12,7 +12,7 @@ use poolgate_core::karpenter::{
     ServedKind, TargetKarpenter,
 };
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::review::{Request, Subject, review_file};
 
 use super::note::{Note, Place};
 use crate::sources::Whole;
@@ -213,7 +213,7 @@ fn with_fields((field, message, advice): Fault, pool: &Json<'_>, release: Karpen
         claims: None,
         at: Timestamp::UNIX_EPOCH,
     };
-    let report = review(&request, &Policy::default(), &release.into()).report;
+    let report = review_file(&request, &Policy::default(), &release.into()).report;
     let rejected = report.with_severity(Severity::Error);
     let rejected = rejected.filter(|finding| finding.origin == Origin::Schema);
     let mut fields: Vec<String> = rejected

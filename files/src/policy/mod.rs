@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::crd::definition::{self, Overruled};
 use crate::policy_file::{self, LoadError, placed};
-use crate::review_args::instant;
+use crate::review_args::{CrdArg, instant};
 use crate::sources::read_text;
 use crate::{edit, terminal};
 
@@ -62,6 +62,9 @@ enum PolicyCommand {
         /// Files of kind PolicyTest, or folders that contain them
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
+
+        #[command(flatten)]
+        crd: CrdArg,
     },
     /// Print the JSON Schema of a policy file, for editors
     #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
@@ -74,8 +77,8 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
         PolicyCommand::Check { files, crd, at } => {
             check(files, crd.as_deref(), at.unwrap_or_else(Timestamp::now))?
         }
-        PolicyCommand::Test { paths } => {
-            let results = test::run(paths);
+        PolicyCommand::Test { paths, crd } => {
+            let results = test::run(paths, crd);
             let code = results.code();
             (results.output, code)
         }

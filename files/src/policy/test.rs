@@ -11,11 +11,12 @@ use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::manifest::{self, Limits};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file::{Case, CaseObject, Expected, MAX_BYTES, PolicyTest, parse_policy_test};
-use poolgate_core::review::{Request, Subject, review};
+use poolgate_core::review::{Request, Subject, review_file};
 use serde_json::Value;
 
 use super::{FOUND, UNREADABLE};
 use crate::policy_file::{self, placed};
+use crate::review_args::CrdArg;
 use crate::sources::{self, Excluded, Source, read_bytes};
 use crate::terminal;
 
@@ -47,11 +48,11 @@ impl Results {
 }
 
 /// Runs the cases in these files, and in the files of these folders.
-pub fn run(paths: &[PathBuf]) -> Results {
+pub fn run(paths: &[PathBuf], crd: &CrdArg) -> Results {
     let mut results = Results::default();
     for input in &sources::find(paths, None, &Excluded::nothing()).files {
         match (&input.source, input.read()) {
-            (Source::File(path), Ok(text)) if text.contains(MARK) => results.file(path, &text),
+            (Source::File(path), Ok(text)) if text.contains(MARK) => results.file(path, &text, crd),
             (_, Ok(_)) => {}
             (_, Err(error)) => results.unreadable(&format!("{}: {error}", input.name)),
         }
@@ -79,7 +80,7 @@ impl Results {
         terminal::remark(&format!("error: {error}"));
     }
 
-    fn file(&mut self, path: &Path, text: &str) {
+    fn file(&mut self, path: &Path, text: &str, crd: &CrdArg) {
         let parsed = match parse_policy_test(text) {
             Ok(parsed) => parsed,
             Err(mistakes) => {
@@ -97,17 +98,17 @@ impl Results {
         match policy_file::load(&folder.join(&parsed.policy)) {
             Ok(read) => {
                 for case in &parsed.cases {
-                    self.case(path, &parsed, case, &read.policy);
+                    self.case(path, (&parsed, case), &read.policy, crd);
                 }
             }
             Err(error) => self.unreadable(&format!("{}: {error}", path.display())),
         }
     }
 
-    fn case(&mut self, path: &Path, test: &PolicyTest, case: &Case, policy: &Policy) {
+    fn case(&mut self, path: &Path, (test, case): (&PolicyTest, &Case), policy: &Policy, crd: &CrdArg) {
         self.cases += 1;
         let named = test.karpenter.map(TargetKarpenter::from);
-        let karpenter = named.or_else(|| policy.cluster.target()).unwrap_or_default();
+        let karpenter = crd.of(named.or_else(|| policy.cluster.target()).unwrap_or_default());
         if karpenter.is_assumed() {
             self.assumed = Some(karpenter.called());
         }
@@ -172,7 +173,7 @@ fn faults(
         claims: None,
         at: day.map_or_else(Timestamp::now, |day| day.timestamp()),
     };
-    let report = review(&request, policy, karpenter).report;
+    let report = review_file(&request, policy, karpenter).report;
     let found = report.diagnostics();
     let missing = case
         .expect

@@ -17,7 +17,7 @@ pub static FREEZE_WINDOW: Rule = rule!("policy-freeze-window", Error, Poolgate);
 
 pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     for budget in budgets {
-        check_nodes(budget, bounds, findings);
+        check_nodes(pool, budget, bounds, findings);
     }
     let mut beyond = pool.beyond.iter();
     let unread = beyond.find(|beyond| beyond.bound.path == BUDGETS.path);
@@ -80,7 +80,7 @@ fn check_unread(bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     }
 }
 
-fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
+fn check_nodes(pool: &NodePool<'_>, budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'_>) {
     let nodes = match budget.nodes {
         Field::Mistyped | Field::Beyond => None,
         Field::Absent | Field::Present(_) => budget.nodes(),
@@ -99,6 +99,7 @@ fn check_nodes(budget: &Budget, bounds: &BudgetBounds, findings: &mut Findings<'
         _ => return,
     };
     let written = budget.nodes.as_ref().present();
+    let written = written.filter(|_| pool.is_written(&budget.path("nodes")));
     let error_type = written.map_or(ErrorType::Required, |written| ErrorType::from(&*written.text));
     let finding = findings
         .report(rule, budget.path("nodes"), error_type, bound)

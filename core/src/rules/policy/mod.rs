@@ -18,28 +18,17 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findin
     let bounds = &findings.context.policy.bounds;
     limits::check(pool, limits, &bounds.limits, findings);
     let list = match &pool.disruption {
-        Field::Present(disruption) => disruption.budgets.as_ref().map(|_| ()),
-        Field::Absent => Field::Absent,
-        Field::Mistyped | Field::Beyond => Field::Mistyped,
+        Field::Present(disruption) => disruption.budgets.map(drop),
+        other => other.as_ref().map(drop),
     };
-    let completed = list
-        .is_absent()
-        .then(|| Budgets::of_definition(pool, findings.context.karpenter))
-        .flatten();
-    let budgets = match (list, &completed) {
-        (Field::Mistyped, _) => None,
+    let is_checked = match list {
+        Field::Mistyped => false,
         // A list that is too long to be read fulfils nothing.
-        (Field::Present(()) | Field::Beyond, _) => Some(budgets),
-        (Field::Absent, Some(completed)) => Some(completed),
+        Field::Present(()) | Field::Beyond => true,
         // The webhook writes the policy's budgets, which satisfy its bounds.
-        (Field::Absent, None) => findings
-            .context
-            .policy
-            .cluster
-            .has_no_webhook()
-            .then_some(budgets),
+        Field::Absent => findings.context.policy.cluster.has_no_webhook(),
     };
-    if let Some(budgets) = budgets {
+    if is_checked {
         budgets::check(pool, budgets, &bounds.budgets, findings);
     }
     template::check(pool, &bounds.template, findings);

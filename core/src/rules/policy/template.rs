@@ -11,10 +11,9 @@ use crate::karpenter::{
     Template,
 };
 use crate::policy::{DurationBounds, Glob, NodeClassPattern, TemplateBounds};
-use crate::rules::context::Context;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
-use crate::value::duration::{GoDuration, NillableDuration};
+use crate::value::duration::GoDuration;
 
 pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, Poolgate);
 pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, Poolgate);
@@ -200,10 +199,10 @@ fn check_lifetime(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut F
         provider.and_then(|provider| Some((provider.name, setting(&provider.settings)?)))
     };
     check_duration(
-        &EXPIRE_AFTER,
+        (pool, &EXPIRE_AFTER),
         || NodePool::expire_after_path(pool.version),
         pool.expire_after,
-        own(|settings| settings.expire_after).or_else(|| default_expiry(pool.version, &findings.context)),
+        own(|settings| settings.expire_after),
         &bounds.expire_after,
         findings,
     );
@@ -213,7 +212,7 @@ fn check_lifetime(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut F
         let bounds = &bounds.termination_grace_period;
         let otherwise = own(|settings| settings.termination_grace_period);
         check_duration(
-            &TERMINATION_GRACE_PERIOD,
+            (pool, &TERMINATION_GRACE_PERIOD),
             path,
             grace,
             otherwise,
@@ -223,20 +222,10 @@ fn check_lifetime(pool: &NodePool<'_>, bounds: &TemplateBounds, findings: &mut F
     }
 }
 
-/// The definition's default of `expireAfter`.
-fn default_expiry(version: ApiVersion, context: &Context<'_>) -> Option<(&'static str, Duration)> {
-    let constraints = context.shape.at_path(&NodePool::expire_after_path(version));
-    let written = constraints.default(context.release)?.trim_matches('"');
-    match NillableDuration::parse(written) {
-        Ok(NillableDuration::After(age)) => Some(("Karpenter's CRD", age)),
-        Ok(NillableDuration::Never) | Err(_) => None,
-    }
-}
-
 /// Checks one field. `otherwise` is the value of an absent field, and who sets it; `None` means no end.
 fn check_duration(
-    rule: &'static Rule,
-    path: impl FnOnce() -> FieldPath,
+    (pool, rule): (&NodePool<'_>, &'static Rule),
+    path: impl Fn() -> FieldPath,
     found: Field<&str>,
     otherwise: Option<(&str, Duration)>,
     bounds: &DurationBounds,
@@ -264,7 +253,18 @@ fn check_duration(
         (None, Some(min)) => (min, "at least", "or more"),
         (None, None) => return,
     };
-    let reason = match (found.present(), otherwise) {
+    // The API server's own default, where the definition has one.
+    let is_default = |length: GoDuration| {
+        let length = Duration::from_nanos(u64::try_from(length.as_nanos()).ok()?);
+        (!pool.is_written(&path())).then_some(("Karpenter's CRD", length))
+    };
+    let by_default = found.present().and(duration).and_then(is_default);
+    let found = if by_default.is_some() {
+        Field::Absent
+    } else {
+        found
+    };
+    let reason = match (found.present(), by_default.or(otherwise)) {
         (Some(_), _) => format!("the policy allows {word} {}", bound.text),
         (None, Some((who, length))) => format!(
             "the default is {}h ({who}), but the policy allows {word} {}",

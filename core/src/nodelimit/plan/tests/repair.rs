@@ -398,7 +398,6 @@ fn world_of(other: &World) -> World {
 }
 
 #[test]
-#[test]
 fn a_node_that_no_pod_needs_any_more_counts_as_replaced() {
     let mut world = full();
     get_stuck(&mut world);
