@@ -213,10 +213,12 @@ pub(crate) const EXPLAINED: &[Explained] = &[
             length.is_some_and(|length| length > 100)
         },
         example: || {
-            let requirement = |number| json!({"key": format!("k{number}"), "operator": "Exists"});
-            let mut requirements: Vec<Value> = (0..101).map(requirement).collect();
-            requirements.push(json!([]));
-            v1(pool(json!({}), &requirements.into()))
+            let taint = |number| json!({"key": format!("k{number}"), "effect": "NoSchedule"});
+            let mut taints: Vec<Value> = (0..101).map(taint).collect();
+            taints[7]["effect"] = json!(7);
+            let mut object = pool(json!({}), &json!([]));
+            object["spec"]["template"]["spec"]["taints"] = taints.into();
+            v1(object)
         },
     },
     Explained {
