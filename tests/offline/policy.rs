@@ -10,7 +10,7 @@ use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file;
-use poolgate_core::review::{Request, Review, Subject, review_file};
+use poolgate_core::review::{Request, Review, Subject, review, review_file};
 use serde_json::{Value, json};
 
 use crate::support::files::directory;
@@ -34,8 +34,12 @@ fn value(yaml: &str) -> Value {
     documents.next().map(Document::into_value).expect("a document")
 }
 
-/// Checks a pool of which the page shows the relevant fields.
-fn review_of(pool: &Value, policy: &Policy) -> Review {
+/// Checks a pool of which the page shows the relevant fields, as `review` does.
+fn review_of(
+    review: fn(&Request<'_>, &Policy, &TargetKarpenter) -> Review,
+    pool: &Value,
+    policy: &Policy,
+) -> Review {
     let mut whole = node_pool("general", &json!({"template": {"spec": {"requirements": []}}}));
     merge(&mut whole, pool);
     let request = Request {
@@ -45,7 +49,7 @@ fn review_of(pool: &Value, policy: &Policy) -> Review {
         claims: None,
         at: jiff::Timestamp::default(),
     };
-    review_file(&request, policy, &TargetKarpenter::default())
+    review(&request, policy, &TargetKarpenter::default())
 }
 
 fn line(finding: &Diagnostic) -> String {
@@ -54,16 +58,16 @@ fn line(finding: &Diagnostic) -> String {
 
 /// The effect of a policy on a pool: the findings that it adds, then what is written.
 fn verdict(pool: &Value, policy: &Policy) -> String {
-    let before = review_of(pool, &Policy::default()).report;
-    let after = review_of(pool, policy);
+    let before = review_of(review_file, pool, &Policy::default()).report;
+    let after = review_of(review_file, pool, policy).report;
     let new = after
-        .report
         .diagnostics()
         .iter()
         .filter(|finding| !before.diagnostics().contains(finding));
-    let written = after
+    // By a definition that was patched for this policy: Karpenter's own writes budgets before any webhook.
+    let written = review_of(review, pool, policy)
         .defaults
-        .iter()
+        .into_iter()
         .map(|default| format!("written: {} = {}", default.path, default.value));
     let mut lines: Vec<String> = new.map(line).chain(written).collect();
     if lines.is_empty() {
