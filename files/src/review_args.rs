@@ -44,7 +44,7 @@ pub struct ReviewArgs {
 /// The flag for a definition that differs from those of all releases.
 #[derive(Debug, Args)]
 pub(crate) struct CrdArg {
-    /// The CustomResourceDefinition of NodePools in the cluster, if it is patched. Its defaults and constraints replace those of
+    /// The definition of NodePools (CRD) in the cluster, if it is patched. Its defaults and constraints replace those of
     /// the release
     #[arg(long, value_name = "FILE", value_parser = definition)]
     crd: Option<Arc<Installed>>,

@@ -68,7 +68,7 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 }
 
 /// The annotations that the API server keeps: it drops null values.
-fn kept<'v>(annotations: Map<'v>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
+fn kept(annotations: Map<'_>) -> impl Iterator<Item = (&str, &Json<'_>)> {
     annotations.iter().filter(|(_, value)| !value.is_null())
 }
 

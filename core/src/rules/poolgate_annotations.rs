@@ -67,7 +67,7 @@ fn check_names(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
 }
 
 /// The keys of poolgate's domain, without those that the API server drops.
-fn ours<'v>(map: Field<Map<'v>>) -> impl Iterator<Item = (&'v str, &'v Json<'v>)> {
+fn ours(map: Field<Map<'_>>) -> impl Iterator<Item = (&str, &Json<'_>)> {
     let all = map.present().into_iter().flatten();
     all.filter(|(key, value)| key.starts_with(KEY_PREFIX) && !value.is_null())
 }

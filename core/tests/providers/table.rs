@@ -124,8 +124,7 @@ fn write_label(row: &Value, table: &mut String) {
             ("shared", Value::Bool(true)) => write!(table, ".shared()"),
             ("unit", unit) => write!(table, ".unit({})", text(unit)),
             ("smallest", smallest) => write!(table, ".smallest({})", smallest["value"]),
-            ("resource", resource) => write!(table, ".resource({resource})"),
-            ("placement", Value::Bool(true)) => write!(table, ".placement()"),
+            ("means", what) => write!(table, ".means({what})"),
             ("only", _) => write!(table, ".only(&[{}])", quoted(row, "only")),
             ("closed", set) => {
                 let since = numbers(&set["since"]);

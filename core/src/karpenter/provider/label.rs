@@ -83,10 +83,9 @@ pub struct Label {
     pub only: &'static [&'static str],
     /// The values that it may have, if the provider checks them.
     pub closed: Option<ClosedSet>,
-    /// The resource of which its numbers are the amount of a machine, such as `cpu`.
-    pub resource: Option<&'static str>,
-    /// Whether it tells machines in a zone, `zonal`, from those without one, `regional`.
-    pub is_placement: bool,
+    /// What rules know it by: `cpu` and `memory` for the amount that a machine has, `placement` for what tells machines in a
+    /// zone, `zonal`, from those without one, `regional`.
+    pub means: Option<&'static str>,
 }
 
 /// A row of the table: a label of all releases that only some instance types carry.
@@ -104,8 +103,7 @@ pub(super) const fn label(key: &'static str, values: LabelValues) -> Label {
         smallest: None,
         only: &[],
         closed: None,
-        resource: None,
-        is_placement: false,
+        means: None,
     }
 }
 
@@ -170,13 +168,8 @@ impl Label {
         self
     }
 
-    pub(super) const fn resource(mut self, resource: &'static str) -> Self {
-        self.resource = Some(resource);
-        self
-    }
-
-    pub(super) const fn placement(mut self) -> Self {
-        self.is_placement = true;
+    pub(super) const fn means(mut self, what: &'static str) -> Self {
+        self.means = Some(what);
         self
     }
 

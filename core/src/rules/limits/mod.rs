@@ -70,7 +70,7 @@ fn check_name(resource: &str, limits: Map<'_>, findings: &mut Findings<'_>) {
     if is_resource(resource) {
         return;
     }
-    let likely = likely_resource(resource).filter(|likely| !limits.get(likely).is_some());
+    let likely = likely_resource(resource).filter(|likely| limits.get(likely).is_none());
     findings
         .report(
             &LIMIT_UNKNOWN,

@@ -53,7 +53,7 @@ impl Size {
     /// The labels of instance types for their amount of it.
     fn keys(&self) -> impl Iterator<Item = &'static str> + '_ {
         let labels = PROVIDERS.iter().flat_map(|provider| provider.labels);
-        labels.filter_map(|label| (label.resource? == self.resource).then_some(label.key))
+        labels.filter_map(|label| (label.means? == self.resource).then_some(label.key))
     }
 
     /// Whether a limit has room for a node with this amount.

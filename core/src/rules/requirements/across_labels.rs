@@ -71,7 +71,11 @@ fn check_placement<'d, 'a: 'd>(
     demands: &'d [Demand<'a>],
     findings: &mut Findings<'_>,
 ) {
-    let Some(label) = provider.labels.iter().find(|label| label.is_placement) else {
+    let Some(label) = provider
+        .labels
+        .iter()
+        .find(|label| label.means == Some("placement"))
+    else {
         return;
     };
     let Some(scope) = demands.iter().find(|demand| demand.key == label.key) else {
