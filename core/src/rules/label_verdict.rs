@@ -54,8 +54,7 @@ pub struct LabelVerdict {
 pub struct Refusal {
     /// Whether that is certain: no release is known that takes it, or the declared one does not.
     pub is_certain: bool,
-    /// Who refuses it; `None` if that is the one whom the rule names.
-    origin: Option<Origin>,
+    origin: Origin,
     pub title: Cow<'static, str>,
     consequence: Option<Cow<'static, str>>,
     help: Option<Suggestion>,
@@ -123,7 +122,7 @@ impl<'a> LabelFacts<'a> {
             && present != key
             && keeps_kubernetes_domains(self.version, self.release);
         is_refused.then(|| Refusal {
-            origin: Some(Origin::Runtime),
+            origin: Origin::Runtime,
             consequence: Some("v1beta1 requires the current name in every release".into()),
             help: Some(format!("write {present}").into()),
             ..Refusal::new("Karpenter before 1.9 requires the current name of a template label")
@@ -166,14 +165,14 @@ impl<'a> LabelFacts<'a> {
         }
         Some(match likely {
             Some(likely) => Refusal {
-                origin: Some(Origin::Runtime),
+                origin: Origin::Runtime,
                 consequence: Some(NEVER_READY.into()),
                 help: Some(Suggestion::did_you_mean(likely)),
                 ..Refusal::new("the provider has no such label in its domain")
             },
             None => Refusal {
                 is_certain: false,
-                origin: None,
+                origin: Origin::Runtime,
                 consequence: Some(
                     "the NodePool never becomes Ready unless the provider has the label".into(),
                 ),
@@ -282,7 +281,7 @@ impl Refusal {
     fn new(title: impl Into<Cow<'static, str>>) -> Self {
         Self {
             is_certain: true,
-            origin: Some(Origin::Schema),
+            origin: Origin::Schema,
             title: title.into(),
             consequence: None,
             help: None,
@@ -305,10 +304,7 @@ impl Refusal {
         findings: &mut Findings<'_>,
     ) {
         let rule = if self.is_certain { certain } else { doubtful };
-        let mut finding = findings.report(rule, path, key, self.title);
-        if let Some(origin) = self.origin {
-            finding = finding.origin(origin);
-        }
+        let finding = findings.report(rule, path, key, self.title).origin(self.origin);
         finding.consequence = self.consequence.map(Cow::into_owned);
         finding.suggest_if_known(self.help);
     }
@@ -318,7 +314,7 @@ impl Refusal {
 fn unregistered(provider: &Provider) -> Refusal {
     let whose = provider.name;
     Refusal {
-        origin: Some(Origin::Runtime),
+        origin: Origin::Runtime,
         consequence: Some(NEVER_READY.into()),
         ..Refusal::new(format!(
             "{whose}'s NodePool CRD lists this label, but Karpenter rejects it"
