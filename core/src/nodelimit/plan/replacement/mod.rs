@@ -201,12 +201,11 @@ fn wait_for_newer<'p>(
     memory: &mut Memory,
     decided: &mut Replacements<'p>,
 ) {
-    let is_newer = |claim: &&ClaimState<'_>| {
-        claim.deleted.is_none()
-            && claim.conditions.initialized
-            && claim.created.as_second() > replacement.newest
+    let newer = || {
+        let claims = situation.claims.iter().copied();
+        claims.filter(|claim| claim.created.as_second() > replacement.newest)
     };
-    if situation.claims.iter().copied().any(|claim| is_newer(&claim)) {
+    if newer().any(|claim| claim.deleted.is_none() && claim.conditions.initialized) {
         memory.gone_since = None;
         return decided.clear(replacement, ReplacementOutcome::Replaced);
     }
@@ -215,8 +214,9 @@ fn wait_for_newer<'p>(
         return decided.look_again(ends);
     }
     memory.gone_since = None;
-    if !situation.is_awaited {
-        // No pod needs the node any more.
+    let has_place = situation.counts.remaining(situation.pool) != Some(0) || newer().next().is_some();
+    if !situation.is_awaited || !has_place {
+        // No pod needs the node any more, or the limit was lowered, so that nothing can replace it.
         return decided.clear(replacement, ReplacementOutcome::Replaced);
     }
     decided.clear(replacement, ReplacementOutcome::Stopped);

@@ -396,6 +396,20 @@ fn a_node_that_is_not_replaced_stops_replacements_until_the_template_or_the_clas
 }
 
 #[test]
+fn a_limit_that_was_lowered_meanwhile_does_not_stop_replacements() {
+    let mut world = full();
+    get_stuck(&mut world);
+    world.step(after(2));
+    world.claims.remove(0);
+    world.pending.push(needs("1"));
+    world.pool.limit.as_mut().unwrap().nodes -= 1;
+    world.step(after(3));
+    let ended = world.step(after(3 + 900));
+    assert_eq!(ended.ended[0].outcome, ReplacementOutcome::Replaced);
+    assert_eq!(world.ledger.stopped, None);
+}
+
+#[test]
 fn a_stop_by_the_release_before_lasts_until_the_template_changes_after_the_upgrade() {
     let mut world = full();
     let ready_since = (noon() - minutes(60)).as_second();
