@@ -136,7 +136,7 @@ impl Checker {
                 }
                 Kind::Claim => self.claim(at, before.as_ref(), now.as_ref()),
                 Kind::Node => self.node(before.as_ref(), now.as_ref()),
-                Kind::Ledger => self.ledger(at, now.as_ref().or(before.as_ref()), now.is_some()),
+                Kind::Ledger => self.ledger(at, before.as_ref(), now.as_ref()),
                 Kind::Lease => self.lease(at, now.as_ref()),
             },
             Event::Deleted { claim } => self.deleted(at, claim),
@@ -340,8 +340,8 @@ impl Checker {
         Ok(())
     }
 
-    fn ledger(&mut self, at: Duration, object: Option<&Value>, is_stored: bool) -> Result<(), String> {
-        let Some(object) = object else {
+    fn ledger(&mut self, at: Duration, was: Option<&Value>, stored: Option<&Value>) -> Result<(), String> {
+        let Some(object) = stored.or(was) else {
             return Ok(());
         };
         let name = text(&object["data"]["nodepool"]);
@@ -351,7 +351,7 @@ impl Checker {
             return Ok(());
         }
         let before = pool.delist(at);
-        if !is_stored {
+        if stored.is_none() {
             pool.is_lost = !self.collected.remove(&text(&object["metadata"]["uid"]));
             self.happens("ledger deleted");
             return Ok(());
@@ -363,7 +363,9 @@ impl Checker {
             return Ok(());
         }
         let now = Ledger::of(&read);
-        let forgotten = before.as_ref().and_then(|before| before.forgotten_by(&now));
+        // A new one, as in another namespace, knows nothing of the one before.
+        let rewritten = before.as_ref().filter(|_| was.is_some());
+        let forgotten = rewritten.and_then(|before| before.forgotten_by(&now));
         let reserved: BTreeSet<String> = before
             .iter()
             .flat_map(|before| before.reservations.clone())
