@@ -17,7 +17,6 @@ pub(super) async fn move_ledgers(world: Rc<World>) {
     sleep(LIFETIME).await;
     start_elsewhere(&world);
     *world.is_moving.borrow_mut() = false;
-    world.cluster.lock().checker.happens("ledgers moved");
 }
 
 fn stop_gates(world: &World) {
@@ -33,7 +32,11 @@ fn start_elsewhere(world: &World) {
     let before = world.ledgers();
     let namespace = world.name("poolgate-ledgers");
     world.cluster.note(&format!("ledgers in {namespace}"));
-    world.cluster.lock().namespace = namespace;
+    {
+        let mut inner = world.cluster.lock();
+        inner.namespace = namespace;
+        inner.checker.ledgers_moved();
+    }
     let gates = world.gates.borrow().len();
     *world.gates.borrow_mut() = (0..gates).map(|_| world.start_gate()).collect();
     for (_, reconciler) in &*world.reconcilers.borrow() {

@@ -340,6 +340,14 @@ impl Checker {
         Ok(())
     }
 
+    /// The ledgers are in another namespace from now on. Those before are gone, and nothing in the new ones is about them.
+    pub(crate) fn ledgers_moved(&mut self) {
+        for pool in self.pools.values_mut() {
+            pool.ledger = None;
+        }
+        self.happens("ledgers moved");
+    }
+
     fn ledger(&mut self, at: Duration, was: Option<&Value>, stored: Option<&Value>) -> Result<(), String> {
         let Some(object) = stored.or(was) else {
             return Ok(());
@@ -363,9 +371,7 @@ impl Checker {
             return Ok(());
         }
         let now = Ledger::of(&read);
-        // A new one, as in another namespace, knows nothing of the one before.
-        let rewritten = before.as_ref().filter(|_| was.is_some());
-        let forgotten = rewritten.and_then(|before| before.forgotten_by(&now));
+        let forgotten = before.as_ref().and_then(|before| before.forgotten_by(&now));
         let reserved: BTreeSet<String> = before
             .iter()
             .flat_map(|before| before.reservations.clone())
