@@ -104,8 +104,11 @@ mod tests {
         for forged in ["", "a,b", "a notin (b)", &"a".repeat(64)] {
             assert!(lister.list(forged).await.is_none(), "{forged}");
         }
-        server.accept().expect_err("nobody asks");
-        assert!(lister.list("general").await.is_none(), "no answer comes");
-        server.accept().expect("it is asked");
+        server.accept().expect_err("no connection");
+        assert!(
+            lister.list("general").await.is_none(),
+            "the server does not answer"
+        );
+        server.accept().expect("a connection");
     }
 }

@@ -34,7 +34,7 @@ fn value(yaml: &str) -> Value {
     documents.next().map(Document::into_value).expect("a document")
 }
 
-/// Checks a pool of which the page shows the relevant fields, as `review` does.
+/// The review of a pool. The page shows its relevant fields only.
 fn review_of(
     review: fn(&Request<'_>, &Policy, &TargetKarpenter) -> Review,
     pool: &Value,

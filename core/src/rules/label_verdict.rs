@@ -63,7 +63,7 @@ pub struct Refusal {
 impl<'a> LabelFacts<'a> {
     pub fn new(template: &Template<'a>, context: &Context<'a>) -> Self {
         let group = context.group_of(template);
-        let provider = group.and_then(Provider::of_group);
+        let provider = context.provider_of(template);
         Self {
             version: template.version,
             release: context.release,
@@ -111,8 +111,10 @@ impl<'a> LabelFacts<'a> {
 
     /// The label that a requirement on a reserved one probably means.
     fn likely_instead(&self, key: &str, place: Place) -> Option<String> {
-        let likely = (place == Place::RequirementKeys).then(|| likely_label(key, self.provider))??;
-        (!self.is_rejected(&likely, place)).then_some(likely)
+        if place == Place::TemplateLabels {
+            return None;
+        }
+        likely_label(key, self.provider).filter(|likely| !self.is_rejected(likely, place))
     }
 
     /// Karpenter's validation translates old names only in requirements, and rejects other labels of these domains.
@@ -157,12 +159,12 @@ impl<'a> LabelFacts<'a> {
                 Some(self.unlisted(domain, first))
             }
         };
-        let LabelKind::Unknown { likely } = kind else {
-            return by_definition.map(|refusal| self.helped(refusal, key, kind, place));
-        };
         if let Some(refusal) = by_definition {
             return Some(self.helped(refusal, key, kind, place));
         }
+        let LabelKind::Unknown { likely } = kind else {
+            return None;
+        };
         Some(match likely {
             Some(likely) => Refusal {
                 origin: Origin::Runtime,

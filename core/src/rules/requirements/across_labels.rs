@@ -22,6 +22,7 @@ pub static REQUIREMENT_TYPE_CONTRADICTION: Rule = rule!("requirement-type-contra
 /// Warns of a list of zones that are all outside the listed regions.
 pub fn check_zones(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
     let Some((provider, form)) = scope
+        .labels
         .provider
         .and_then(|provider| Some((provider, provider.zones?)))
     else {

@@ -30,7 +30,7 @@ pub fn check_in_nodeclaim(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         && !template.labels.present().is_some_and(|labels| labels.is_beyond());
     let most = most(&context, pool.version);
     let listed = template.requirements().len();
-    let provider = Scope::new(template, context).provider;
+    let provider = Scope::new(template, context).labels.provider;
     let actual = count_in_nodeclaim(template, !pool.replicas.is_absent(), context.release, provider);
     if is_counted && listed <= most && actual > most {
         let title = format!("a NodeClaim of this pool has {actual} requirements, but the maximum is {most}");

@@ -74,10 +74,10 @@ impl<'a> Demand<'a> {
         min_values: Option<i64>,
         scope: &Scope<'a>,
     ) -> Self {
-        let key = canonical_label(written, scope.provider);
+        let key = canonical_label(written, scope.labels.provider);
         let part = scope
             .naming
-            .zip(scope.provider)
+            .zip(scope.labels.provider)
             .and_then(|(naming, provider)| naming.part(key, provider));
         Self {
             at,
@@ -88,7 +88,7 @@ impl<'a> Demand<'a> {
             written: Selection::new(operator, &values),
             values,
             min_values,
-            provider: scope.provider,
+            provider: scope.labels.provider,
         }
     }
 

@@ -44,7 +44,11 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         return;
     };
     // EKS Auto Mode has a lower bound of its own.
-    let Some(provider) = scope.provider.filter(|provider| provider.settings.runs_karpenter) else {
+    let Some(provider) = scope
+        .labels
+        .provider
+        .filter(|provider| provider.settings.runs_karpenter)
+    else {
         return;
     };
     if provider.instance_types.is_none() || demands.iter().any(|demand| chooses(demand)) {
@@ -86,7 +90,7 @@ fn chooses(demand: &Demand<'_>) -> bool {
 
 /// Whether a machine certainly fits a demand.
 fn fits(name: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
-    let (Some(naming), Some(provider)) = (scope.naming, scope.provider) else {
+    let (Some(naming), Some(provider)) = (scope.naming, scope.labels.provider) else {
         return false;
     };
     if let Some(part) = demand.part {

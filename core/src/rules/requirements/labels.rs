@@ -25,7 +25,7 @@ pub fn kind(key: &str, at: At<'_>, scope: &Scope<'_>, findings: &mut Findings<'_
     match &kind {
         LabelKind::Foreign(owner) => {
             let title = format!("only {} has this label", owner.name);
-            let likely = likely_label(key, scope.provider);
+            let likely = likely_label(key, scope.labels.provider);
             let help = match WrongClass::of(owner, scope.labels.group, scope.context.policy) {
                 // The class is reported instead.
                 Some(WrongClass::Declared) => return Some(kind),

@@ -59,7 +59,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
 /// The label of Karpenter or the pool's provider with the name of this custom one, if the custom one is in a plausible domain
 /// or in none.
 pub fn meant(key: &str, scope: &Scope<'_>) -> Option<&'static str> {
-    let provider = scope.provider?;
+    let provider = scope.labels.provider?;
     let name = likely_name(key)?;
     let mut labels = COMMON
         .into_iter()
@@ -82,7 +82,7 @@ fn likely_name(key: &str) -> Option<&str> {
 
 /// Whether machines of the provider certainly have this value of one of its labels.
 fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
-    let Some(provider) = scope.provider else {
+    let Some(provider) = scope.labels.provider else {
         return false;
     };
     match label {
@@ -111,7 +111,7 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
 fn is_restricted(label: &str, values: &Demand<'_>, demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
     let part = scope
         .naming
-        .zip(scope.provider)
+        .zip(scope.labels.provider)
         .and_then(|(naming, provider)| naming.part(label, provider));
     let newest = scope.naming.and_then(|naming| naming.cuts().first());
     let fits = |named: Named<'_>| {

@@ -261,7 +261,9 @@ fn loses_upper_bound(group: &Group<'_, '_>, scope: &Scope<'_>) -> bool {
 /// Warns of demands that leave only machines which the provider does not launch: on EKS Auto Mode those of one CPU, and the
 /// smallest sizes.
 fn check_auto_mode(group: &Group<'_, '_>, scope: &Scope<'_>, findings: &mut Findings<'_>) {
-    let Some(provider) = scope.provider else { return };
+    let Some(provider) = scope.labels.provider else {
+        return;
+    };
     let settings = &provider.settings;
     let Some(fewest) = settings.fewest_cpus else {
         return;

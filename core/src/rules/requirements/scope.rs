@@ -2,7 +2,7 @@
 
 use crate::diagnostic::quoted;
 use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{Naming, Provider, Template, Words};
+use crate::karpenter::{Naming, Template, Words};
 use crate::rules::context::Context;
 use crate::rules::label_verdict::LabelFacts;
 
@@ -18,8 +18,6 @@ pub struct Scope<'a> {
     pub template: &'a Template<'a>,
     /// What decides about the labels that they name.
     pub labels: LabelFacts<'a>,
-    /// The provider, if there is data on it.
-    pub provider: Option<&'static Provider>,
     /// How it derives labels from the names of its instance types, if that is known.
     pub naming: Option<&'static Naming>,
     /// The operators that a requirement may have.
@@ -31,12 +29,10 @@ pub struct Scope<'a> {
 impl<'a> Scope<'a> {
     pub fn new(template: &'a Template<'a>, context: Context<'a>) -> Self {
         let labels = LabelFacts::new(template, &context);
-        let provider = labels.provider;
         Self {
             template,
             labels,
-            provider,
-            naming: provider.and_then(Naming::of),
+            naming: labels.provider.and_then(Naming::of),
             operators: context.karpenter.words(OPERATOR, template.version),
             context,
         }

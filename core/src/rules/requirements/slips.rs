@@ -75,7 +75,7 @@ pub fn slip(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
     if let Some(slip) = of_label(value, demand, scope) {
         return Some(slip);
     }
-    let form = scope.provider?.zones?;
+    let form = scope.labels.provider?.zones?;
     of_zone(demand.key, value, form, scope)
         .or_else(|| (form == ZoneForm::Aws).then(|| on_aws(demand.key, value, scope.labels.group?))?)
         .map(|(why, likely)| Slip::probable(why, likely))
@@ -93,7 +93,7 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
     if let Some(name) = other_name(key, value) {
         return Some(Slip::certain("no node has this value", Some(name.to_owned())));
     }
-    let label = scope.provider.and_then(|provider| provider.label(key));
+    let label = scope.labels.provider.and_then(|provider| provider.label(key));
     if let Some(label) = label.filter(|label| !label.only.is_empty() && !label.only.contains(&value)) {
         return Some(Slip {
             supported: label.only,
@@ -145,7 +145,7 @@ fn of_label(value: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> Option<Slip>
 
 /// A family that is a category, or written as in an older release.
 fn of_family(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
-    let (naming, provider) = (scope.naming?, scope.provider?);
+    let (naming, provider) = (scope.naming?, scope.labels.provider?);
     if provider.instance_types.is_some() && !value.bytes().any(|byte| byte.is_ascii_digit()) {
         let categories = naming.known(Part::Category, provider)?;
         let domain = domain_of(key);
@@ -168,7 +168,7 @@ fn of_family(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
 
 /// A name for the zone of machines without one that the release of the provider does not have.
 fn of_regional_zone(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
-    let provider = scope.provider.filter(|_| key == ZONE_LABEL)?;
+    let provider = scope.labels.provider.filter(|_| key == ZONE_LABEL)?;
     let release = scope.context.policy.cluster.version_of(provider)?;
     let empty = provider.label(key)?.empty_is?;
     if value == empty.value && release < empty.since {
@@ -185,13 +185,14 @@ fn of_regional_zone(value: &str, key: &str, scope: &Scope<'_>) -> Option<Slip> {
 /// Whether only the provider itself sets the label: a release that does not know it rejects it.
 fn is_closed(key: &str, scope: &Scope<'_>) -> bool {
     scope
+        .labels
         .provider
         .is_some_and(|provider| provider.is_closed && provider.owns(domain_of(key)))
 }
 
 /// Whether some instance types of the provider carry the label with an empty value.
 fn may_be_empty(key: &str, scope: &Scope<'_>) -> bool {
-    let label = scope.provider.and_then(|provider| provider.label(key));
+    let label = scope.labels.provider.and_then(|provider| provider.label(key));
     label.is_some_and(|label| label.may_be_empty)
 }
 
@@ -277,7 +278,7 @@ fn of_zone(
 /// The region that a template demands, if it names one alone.
 fn region_of<'a>(scope: &Scope<'a>) -> Option<&'a str> {
     let template = scope.template;
-    let is_region = |key: &str| canonical_label(key, scope.provider) == REGION_LABEL;
+    let is_region = |key: &str| canonical_label(key, scope.labels.provider) == REGION_LABEL;
     let mut labels = template.labels.present().into_iter().flatten();
     let label = labels.find(|(key, _)| is_region(key)).map(|(_, value)| value);
     let listed = || {

@@ -49,6 +49,7 @@ pub fn check(
 /// Whether no instance type of the provider ever carries the label, which is one of its own.
 fn is_never_carried(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
     let own = scope
+        .labels
         .provider
         .filter(|provider| demand.key.starts_with(provider.group));
     let label = own.and_then(|provider| provider.label(demand.key));
@@ -62,8 +63,8 @@ fn has_words(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
     // A requirement on a well-known label that the provider's instance types do not carry has no effect.
     are_words
         && match demand.key {
-            WINDOWS_BUILD_LABEL => scope.provider.is_some_and(knows_label),
-            REGION_LABEL => scope.provider.is_none_or(knows_label),
+            WINDOWS_BUILD_LABEL => scope.labels.provider.is_some_and(knows_label),
+            REGION_LABEL => scope.labels.provider.is_none_or(knows_label),
             _ => true,
         }
 }

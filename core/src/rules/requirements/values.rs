@@ -60,7 +60,7 @@ impl Judgement {
 /// The verdict on each value of a demand.
 pub fn judge(demand: &Demand<'_>, scope: &Scope<'_>) -> Vec<Judgement> {
     let closed = closed_set(demand, scope);
-    let known = || scope.naming?.known(demand.part?, scope.provider?);
+    let known = || scope.naming?.known(demand.part?, scope.labels.provider?);
     let known = known();
     let words = (demand.key == CAPACITY_TYPE_LABEL).then(|| scope.capacity_types());
     let judge_one = |value: &&str| {
@@ -108,7 +108,7 @@ fn closed_set(
     demand: &Demand<'_>,
     scope: &Scope<'_>,
 ) -> Option<(&'static [&'static str], Option<ProviderVersion>)> {
-    let provider = scope.provider?;
+    let provider = scope.labels.provider?;
     let label = provider.label(demand.key)?;
     let set = label.closed?;
     // Every release has `true` and `false` alone, so others do not exist whatever the release.
@@ -252,7 +252,10 @@ fn check_wrong(
 
 /// Why a value is wrong, if it is, and all that there are if they are few.
 fn reason(judgement: &Judgement, scope: &Scope<'_>) -> Option<(Cow<'static, str>, &'static [&'static str])> {
-    let provider = scope.provider.map_or("the provider", |provider| provider.name);
+    let provider = scope
+        .labels
+        .provider
+        .map_or("the provider", |provider| provider.name);
     Some(match judgement {
         Judgement::Exists | Judgement::Unlisted => return None,
         Judgement::NeverExists(slip) => (slip.why.into(), slip.supported),
@@ -291,7 +294,8 @@ fn check_unlisted(
     scope: &Scope<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let (Some(part), Some(naming), Some(provider)) = (demand.part, scope.naming, scope.provider) else {
+    let (Some(part), Some(naming), Some(provider)) = (demand.part, scope.naming, scope.labels.provider)
+    else {
         return;
     };
     let mut unlisted = (0..)
@@ -385,7 +389,10 @@ pub fn check_unit(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Finding
     if demand.kind != LabelKind::WellKnown(LabelValues::Number) || demand.values.is_empty() {
         return;
     }
-    let label = scope.provider.and_then(|provider| provider.label(demand.key));
+    let label = scope
+        .labels
+        .provider
+        .and_then(|provider| provider.label(demand.key));
     let Some(label) = label.filter(|label| label.unit == Some(Unit::MiB)) else {
         return;
     };
