@@ -3,7 +3,8 @@
 //! - in Rust `// karpenter: pkg/apis/v1/nodepool.go Budget.IsActive`,
 //! - on the page of a rule `<!-- karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Weight -->`: the field has the markers,
 //! - for what a script writes into the definition of NodePools `hack/validation/labels.sh` with the path of the field,
-//! - `karpenter 1.0.8:` for v1beta1, which newer releases do not have.
+//! - `karpenter 1.0.8:` for v1beta1, which newer releases do not have,
+//! - `karpenter 1.11.0:` for what is new in that release: `core/src/karpenter/release/milestones.rs`.
 //!
 //! `tests/data/karpenter-sources.tsv` records the text of each by a hash, and why the other validations and budget
 //! functions are not cited. With a newer Karpenter in `tests/programs/go.mod` this test lists what changed.
@@ -19,13 +20,17 @@ use std::{env, fs};
 use ignore::Walk;
 use poolgate_core::diagnostic::Origin;
 use poolgate_core::rules::CATALOGUE;
+use serde_json::Value;
 
-/// The only older release that is cited.
+/// The last release with v1beta1.
 const V1BETA1: &str = "1.0.8";
+/// The releases that can be read, each with its definition of NodePools.
+const DEFINITIONS: &str = "core/tests/data/karpenter-crds.jsonl";
 const RECORD: &str = "tests/data/karpenter-sources.tsv";
 const HEADER: &str = "# Written by POOLGATE_WRITE=1 cargo test --test oracle sources. Reasons are written by hand.\n\
                       # source\thash\tcited, or why not\n";
 const CITED: &str = "cited";
+const MODULE: &str = "sigs.k8s.io/karpenter";
 
 /// Files and declarations, as `pkg/apis/v1/nodepool.go Budget.IsActive`, with something about each.
 type Sources<T> = BTreeMap<String, T>;
@@ -34,17 +39,12 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sources of a release of Karpenter, as Go downloaded them to build the test programs.
-fn module(modules: &str) -> PathBuf {
+/// The sources of a release of Karpenter: `sigs.k8s.io/karpenter` with these options of `go mod download`, or `@v1.9.0` behind
+/// it.
+fn module(arguments: &[&str]) -> PathBuf {
     let output = Command::new("go")
-        .args([
-            "mod",
-            "download",
-            "-json",
-            "-modfile",
-            modules,
-            "sigs.k8s.io/karpenter",
-        ])
+        .args(["mod", "download", "-json"])
+        .args(arguments)
         .current_dir(root().join("tests/programs"))
         .envs([("GOWORK", "off"), ("GOTOOLCHAIN", "auto")])
         .output()
@@ -64,9 +64,18 @@ struct Release {
 }
 
 impl Release {
-    fn new(modules: &str) -> Self {
+    /// The release that a file of modules requires, as Go downloaded it to build the test programs.
+    fn required_by(modules: &str) -> Self {
+        Self::new(&["-modfile", modules, MODULE])
+    }
+
+    fn tagged(release: &str) -> Self {
+        Self::new(&[&format!("{MODULE}@v{release}")])
+    }
+
+    fn new(arguments: &[&str]) -> Self {
         Self {
-            directory: module(modules),
+            directory: module(arguments),
             files: BTreeMap::new(),
         }
     }
@@ -167,14 +176,16 @@ fn citation(line: &str) -> Option<Result<(Option<&str>, &str), &str>> {
     let parsed = parsed.filter(|(_, source)| source.split(' ').count() == 2);
     Some(match parsed {
         Some(("", source)) => Ok((None, source)),
-        Some((V1BETA1, source)) => Ok((Some(V1BETA1), source)),
-        _ => Err(line),
+        Some((release, source)) => Ok((Some(release), source)),
+        None => Err(line),
     })
 }
 
-/// All citations of `core`, each with the files that have it; those of the recorded release, those of 1.0.8, and the rest.
-fn citations(problems: &mut Problems) -> (Sources<BTreeSet<String>>, Sources<BTreeSet<String>>) {
-    let (mut newest, mut older) = (Sources::new(), Sources::new());
+/// All citations of `core` by their release, [`None`] for the recorded one, each with the files that have it.
+type Citations = BTreeMap<Option<String>, Sources<BTreeSet<String>>>;
+
+fn citations(problems: &mut Problems) -> Citations {
+    let mut found = Citations::new();
     for entry in Walk::new(root().join("core")) {
         let entry = entry.expect("a file of core");
         let path = entry.path();
@@ -195,17 +206,16 @@ fn citations(problems: &mut Problems) -> (Sources<BTreeSet<String>>, Sources<BTr
                 None => {}
                 Some(Err(line)) => problems.add("not in the form of a citation", format!("{file}: {line}")),
                 Some(Ok((release, source))) => {
-                    let found: &mut Sources<BTreeSet<String>> = if release.is_some() {
-                        &mut older
-                    } else {
-                        &mut newest
-                    };
-                    found.entry(source.to_owned()).or_default().insert(file.clone());
+                    let of_release = found.entry(release.map(ToOwned::to_owned)).or_default();
+                    of_release
+                        .entry(source.to_owned())
+                        .or_default()
+                        .insert(file.clone());
                 }
             }
         }
     }
-    (newest, older)
+    found
 }
 
 /// What is wrong, by its kind.
@@ -260,14 +270,16 @@ fn pages() -> impl Iterator<Item = String> {
 #[test]
 fn each_fact_about_karpenter_names_its_source_and_each_validation_is_cited_or_has_a_reason() {
     let mut problems = Problems::default();
-    let (cited, of_v1beta1) = citations(&mut problems);
-    let mut old = Release::new(&format!("karpenter-{V1BETA1}.mod"));
+    let mut found = citations(&mut problems);
+    let cited = found.remove(&None).expect("the recorded release is cited");
+    let of_v1beta1 = found.remove(&Some(V1BETA1.to_owned())).expect("v1beta1 is cited");
+    let mut old = Release::required_by(&format!("karpenter-{V1BETA1}.mod"));
     for (source, files) in &of_v1beta1 {
         if old.find(source).is_none() {
             problems.add("cited, and not in 1.0.8", format!("{source} {files:?}"));
         }
     }
-    let mut newest = Release::new("go.mod");
+    let mut newest = Release::required_by("go.mod");
     let recorded = recorded();
     let mut current = Sources::new();
     for (source, files) in &cited {
@@ -330,4 +342,50 @@ fn each_fact_about_karpenter_names_its_source_and_each_validation_is_cited_or_ha
         }
     }
     problems.check();
+}
+
+/// Each release that can be read, oldest first.
+fn readable() -> Vec<String> {
+    let text = fs::read_to_string(root().join(DEFINITIONS)).expect("the recorded definitions are read");
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let releases = records.flat_map(|record| record["releases"].as_array().cloned().expect("releases"));
+    releases
+        .map(|release| release.as_str().expect("a release").to_owned())
+        .collect()
+}
+
+#[test]
+#[ignore = "downloads a dozen releases of Karpenter"]
+fn each_milestone_that_only_code_shows_is_new_in_the_release_that_it_names() {
+    let mut problems = Problems::default();
+    let found = citations(&mut problems);
+    let readable = readable();
+    let mut releases: BTreeMap<String, Release> = BTreeMap::new();
+    let mut read = |release: &str, source: &str| {
+        let release = releases
+            .entry(release.to_owned())
+            .or_insert_with(|| Release::tagged(release));
+        release.find(source).map(ToOwned::to_owned)
+    };
+    let mut seen = 0;
+    for (release, sources) in found {
+        let Some(release) = release.filter(|release| release != V1BETA1) else {
+            continue;
+        };
+        let at = readable.iter().position(|known| *known == release);
+        let Some(before) = at.and_then(|at| readable.get(at.checked_sub(1)?)) else {
+            problems.add("cited, and not among the recorded definitions", release);
+            continue;
+        };
+        for source in sources.into_keys() {
+            seen += 1;
+            match (read(&release, &source), read(before, &source)) {
+                (None, _) => problems.add("not in its release", format!("{release} {source}")),
+                (now, then) if now == then => problems.add("not new", format!("{release} {source}")),
+                _ => {}
+            }
+        }
+    }
+    problems.check();
+    assert!(seen > 8, "{seen}");
 }

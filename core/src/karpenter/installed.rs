@@ -5,13 +5,12 @@
 //! releases, so that values of a Karpenter newer than poolgate are not denied.
 
 mod label_rules;
-mod recognise;
 mod schema;
 
 use serde_json::Value;
 
-use super::{ApiVersion, KarpenterVersion};
-pub use recognise::ReleaseRange;
+use super::release::releases;
+use super::{ApiVersion, KarpenterVersion, ReleaseRange};
 pub use schema::Schema;
 
 /// The name of the definition of NodePools.
@@ -57,7 +56,7 @@ impl Installed {
             return Err(UnreadableDefinition::NoVersion);
         }
         Ok(Self {
-            releases: recognise::releases(&schemas),
+            releases: releases(&schemas),
             file: None,
             versions: schemas,
         })

@@ -13,22 +13,21 @@ mod node_class;
 mod nodepool;
 mod operator;
 mod provider;
+mod release;
 mod resource;
 mod schema_defaults;
 mod selection;
-mod served;
 pub(crate) mod shape;
 mod taint;
 mod target;
 mod template;
-mod version;
 
 pub use disruption::Disruption;
 pub use door::Map;
 pub use field::Field;
 pub(crate) use field::whole_number;
 pub(crate) use installed::Schema;
-pub use installed::{Installed, NODEPOOL_DEFINITION, ReleaseRange, UnreadableDefinition};
+pub use installed::{Installed, NODEPOOL_DEFINITION, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
@@ -47,15 +46,15 @@ pub use provider::{
 pub(crate) use provider::{
     Cut, InstanceTypes, Known, Machine, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling,
 };
+pub use release::{KarpenterVersion, ReleaseRange, SERVED_KINDS, ServedKind, UnknownRelease};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::{as_stored, schema_defaults};
 pub use selection::{Selection, integer};
-pub use served::{SERVED_KINDS, ServedKind};
 pub use shape::Availability;
 pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter, Words};
 pub use template::{Requirement, Template};
-pub use version::{KarpenterVersion, UnknownRelease};
+
 
 use crate::value::words;
 

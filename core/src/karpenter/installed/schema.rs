@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 
 use super::label_rules::LabelRules;
 use crate::karpenter::ApiVersion;
+use crate::karpenter::release::Said;
 
 /// The schema of `spec` in one version of a definition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schema {
-    pub(super) version: ApiVersion,
-    pub(super) served: bool,
-    pub(super) stored: bool,
+    pub(crate) version: ApiVersion,
+    pub(crate) served: bool,
+    pub(crate) stored: bool,
     spec: Map<String, Value>,
     /// The rules about labels of the template.
     pub(crate) template_labels: LabelRules,
@@ -70,12 +71,6 @@ impl Schema {
         Some(self.at(path)?.get("enum")?.as_array()?)
     }
 
-    /// Whether a field accepts this value.
-    pub(super) fn has_word(&self, path: &str, word: &str) -> bool {
-        self.words(path)
-            .is_some_and(|words| words.iter().any(|known| known == word))
-    }
-
     /// The default of a field.
     pub(crate) fn default_of(&self, path: &str) -> Option<&Value> {
         self.at(path)?.get("default")
@@ -103,10 +98,21 @@ impl Schema {
         usize::try_from(most).ok()
     }
 
-    /// Whether a keyword of a field's schema has exactly this value.
-    pub(super) fn says(&self, path: &str, keyword: &str, value: &str) -> bool {
-        let found = self.at(path).and_then(|node| node.get(keyword));
-        found.is_some_and(|found| found == value)
+    /// Whether it says this of a field.
+    pub(crate) fn says(&self, said: &Said) -> bool {
+        let field = said.path.strip_prefix("spec.").unwrap_or_default();
+        let found = self.at(field).and_then(|node| node.get(said.keyword));
+        let is_it = |value: &Value| match value {
+            Value::String(text) => text == said.value,
+            Value::Object(rule) if rule.contains_key("rule") => {
+                ["message", "rule"].iter().any(|key| rule.get(*key).is_some_and(|text| text == said.value))
+            }
+            other => other.to_string() == said.value,
+        };
+        found.is_some_and(|found| match found {
+            Value::Array(all) => all.iter().any(is_it),
+            one => is_it(one),
+        })
     }
 }
 

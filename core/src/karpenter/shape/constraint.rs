@@ -28,8 +28,8 @@ pub enum Availability {
 /// definition.
 // karpenter: pkg/apis/v1/labels.go WellKnownValuesForRequirements
 pub(crate) static CAPACITY_TYPES: Constraints = Constraints::new(&[
-    constraint(ConstraintKind::OneOf(&["on-demand", "spot"])).until(1, 3, 0),
-    constraint(ConstraintKind::OneOf(&["on-demand", "spot", "reserved"])).since(1, 3, 0),
+    constraint(ConstraintKind::OneOf(&["on-demand", "spot"])).until(KarpenterVersion::RESERVED),
+    constraint(ConstraintKind::OneOf(&["on-demand", "spot", "reserved"])).since(KarpenterVersion::RESERVED),
 ]);
 
 impl Constraints {
@@ -139,14 +139,13 @@ pub(crate) const fn constraint(kind: ConstraintKind) -> Constraint {
 
 impl Constraint {
     /// The constraint, limited to this release and later ones.
-    pub(crate) const fn since(self, major: u16, minor: u16, patch: u16) -> Self {
-        let since = KarpenterVersion::new(major, minor, patch);
+    pub(crate) const fn since(self, since: KarpenterVersion) -> Self {
         Self { since, ..self }
     }
 
     /// The constraint, limited to releases before this one.
-    pub(crate) const fn until(self, major: u16, minor: u16, patch: u16) -> Self {
-        let until = Some(KarpenterVersion::new(major, minor, patch));
+    pub(crate) const fn until(self, until: KarpenterVersion) -> Self {
+        let until = Some(until);
         Self { until, ..self }
     }
 

@@ -4,6 +4,7 @@
 use super::ConstraintKind::{AtLeast, AtMost, Default, Matches, OneOf, Present, Within};
 use super::Shape::{self, Any, Boolean, Constrained, Integer, IntegerOrText, List, Map, Object, Open, Text};
 use super::{Pattern, constraint};
+use crate::karpenter::KarpenterVersion as V;
 
 static BUDGET_NODES: Pattern = Pattern::new(r"^((100|[0-9]{1,2})%|[0-9]+)$");
 static SCHEDULE: Pattern = Pattern::new(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$");
@@ -26,20 +27,20 @@ pub static NODEPOOL_V1: Shape = Object(&[
         ("annotations", Map(&Text)),
     ])),
     ("spec", Constrained(&[constraint(Present)], &Object(&[
-        ("disruption", Constrained(&[constraint(Default(r#"{"consolidateAfter":"0s"}"#)).since(1, 0, 2)], &Object(&[
+        ("disruption", Constrained(&[constraint(Default(r#"{"consolidateAfter":"0s"}"#)).since(V::new(1, 0, 2))], &Object(&[
             ("budgets", Constrained(&[constraint(AtMost(50)), constraint(Default(r#"[{"nodes":"10%"}]"#))], &List(&Object(&[
                 ("nodes", Constrained(&[constraint(Default(r#""10%""#)), constraint(Matches(&BUDGET_NODES))], &Text)),
-                ("reasons", Constrained(&[constraint(AtMost(50)).since(1, 8, 0)], &List(&Constrained(&[constraint(OneOf(&["Underutilized", "Empty", "Drifted"])).until(1, 15, 0), constraint(OneOf(&["Underutilized", "Empty", "Drifted", "Unhealthy"])).since(1, 15, 0)], &Text)))),
+                ("reasons", Constrained(&[constraint(AtMost(50)).since(V::new(1, 8, 0))], &List(&Constrained(&[constraint(OneOf(&["Underutilized", "Empty", "Drifted"])).until(V::new(1, 15, 0)), constraint(OneOf(&["Underutilized", "Empty", "Drifted", "Unhealthy"])).since(V::new(1, 15, 0))], &Text)))),
                 ("schedule", Constrained(&[constraint(Matches(&SCHEDULE))], &Text)),
                 ("duration", Constrained(&[constraint(Matches(&BUDGET_DURATION))], &Text)),
             ])))),
-            ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized"])).until(1, 14, 0), constraint(Default(r#""WhenEmptyOrUnderutilized""#)), constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"])).since(1, 14, 0)], &Text)),
-            ("consolidateAfter", Constrained(&[constraint(Present).until(1, 15, 0), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(1, 4, 0), constraint(Matches(&DURATION_OR_NEVER)).since(1, 4, 0), constraint(Default(r#""0s""#)).since(1, 15, 0)], &Text)),
+            ("consolidationPolicy", Constrained(&[constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized"])).until(V::new(1, 14, 0)), constraint(Default(r#""WhenEmptyOrUnderutilized""#)), constraint(OneOf(&["WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"])).since(V::new(1, 14, 0))], &Text)),
+            ("consolidateAfter", Constrained(&[constraint(Present).until(V::new(1, 15, 0)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(V::new(1, 4, 0)), constraint(Matches(&DURATION_OR_NEVER)).since(V::new(1, 4, 0)), constraint(Default(r#""0s""#)).since(V::new(1, 15, 0))], &Text)),
             ("nodeLimitMode", Text),
         ]))),
         ("limits", Map(&Constrained(&[constraint(Matches(&QUANTITY))], &IntegerOrText))),
         ("weight", Constrained(&[constraint(Within(1..=100))], &Integer)),
-        ("replicas", Constrained(&[constraint(Within(0..=i64::MAX)).since(1, 8, 0)], &Integer)),
+        ("replicas", Constrained(&[constraint(Within(0..=i64::MAX)).since(V::new(1, 8, 0))], &Integer)),
         ("template", Constrained(&[constraint(Present)], &Object(&[
             ("metadata", Object(&[
                 ("labels", Constrained(&[constraint(AtMost(100))], &Map(&Constrained(&[constraint(AtMost(63)), constraint(Matches(&LABEL_VALUE))], &Text)))),
@@ -48,7 +49,7 @@ pub static NODEPOOL_V1: Shape = Object(&[
             ("spec", Constrained(&[constraint(Present)], &Object(&[
                 ("requirements", Constrained(&[constraint(Present), constraint(AtMost(100))], &List(&Object(&[
                     ("key", Constrained(&[constraint(Present), constraint(AtMost(316)), constraint(Matches(&LABEL_KEY))], &Text)),
-                    ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(1, 9, 0), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(1, 9, 0)], &Text)),
+                    ("operator", Constrained(&[constraint(Present), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])).until(V::new(1, 9, 0)), constraint(OneOf(&["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"])).since(V::new(1, 9, 0))], &Text)),
                     ("values", List(&Text)),
                     ("minValues", Constrained(&[constraint(Within(1..=50))], &Integer)),
                 ])))),
@@ -65,11 +66,11 @@ pub static NODEPOOL_V1: Shape = Object(&[
                     ("timeAdded", Text),
                 ]))),
                 ("nodeClassRef", Constrained(&[constraint(Present)], &Object(&[
-                    ("group", Constrained(&[constraint(Present), constraint(Matches(&NO_SLASH)).since(1, 0, 0)], &Text)),
+                    ("group", Constrained(&[constraint(Present), constraint(Matches(&NO_SLASH)).since(V::new(1, 0, 0))], &Text)),
                     ("kind", Constrained(&[constraint(Present)], &Text)),
                     ("name", Constrained(&[constraint(Present)], &Text)),
                 ]))),
-                ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(1, 4, 0), constraint(Matches(&DURATION_OR_NEVER)).since(1, 4, 0)], &Text)),
+                ("expireAfter", Constrained(&[constraint(Default(r#""720h""#)), constraint(Matches(&DURATION_OR_NEVER_UNTIL_1_4)).until(V::new(1, 4, 0)), constraint(Matches(&DURATION_OR_NEVER)).since(V::new(1, 4, 0))], &Text)),
                 ("terminationGracePeriod", Constrained(&[constraint(Matches(&DURATION))], &Text)),
             ]))),
         ]))),

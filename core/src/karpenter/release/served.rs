@@ -15,14 +15,6 @@ pub struct ServedKind {
     until: Option<KarpenterVersion>,
 }
 
-/// The first release with `NodeOverlay`s.
-const NODE_OVERLAY: KarpenterVersion = KarpenterVersion::new(1, 7, 0);
-
-impl KarpenterVersion {
-    /// The last release that serves `karpenter.sh/v1beta1`.
-    pub const LAST_OF_V1BETA1: Self = Self::new(1, 0, 8);
-}
-
 const fn served(
     kind: &'static str,
     version: &'static str,
@@ -47,7 +39,7 @@ pub static SERVED_KINDS: [ServedKind; 7] = {
         served("NodePool", "v1beta1", OLDEST, V1_ALONE),
         served("NodeClaim", "v1", OLDEST, None),
         served("NodeClaim", "v1beta1", OLDEST, V1_ALONE),
-        served("NodeOverlay", "v1alpha1", NODE_OVERLAY, None),
+        served("NodeOverlay", "v1alpha1", KarpenterVersion::NODE_OVERLAY, None),
         served("Provisioner", "v1alpha5", OLDEST, Some(OLDEST)),
         served("Machine", "v1alpha5", OLDEST, Some(OLDEST)),
     ]
@@ -80,7 +72,7 @@ mod tests {
     #[test]
     fn nodepools_are_served_as_the_definitions_of_each_release_say() {
         let mut seen = 0;
-        for line in include_str!("../../tests/data/karpenter-crds.jsonl").lines() {
+        for line in include_str!("../../../tests/data/karpenter-crds.jsonl").lines() {
             let record: Value = serde_json::from_str(line).expect("JSON");
             let spec = &record["crd"]["spec"];
             let versions = spec["versions"].as_array().expect("versions");
