@@ -155,6 +155,37 @@ fn hostile() -> Vec<(&'static str, Value)> {
             on_cpu(if shift % 2 == 0 { "In" } else { "NotIn" }, values)
         })
         .collect();
+    let families = ["c5", "c6i", "m5", "m6g", "r5d", "t3", "x2idn", "p4d"];
+    let sizes = [
+        "medium", "large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "metal",
+    ];
+    let types: Vec<String> = (0..2_900)
+        .map(|number| {
+            format!(
+                "{}.{}{}",
+                families[number % 8],
+                sizes[number / 8 % 8],
+                number / 64
+            )
+        })
+        .collect();
+    let types = (0..10)
+        .map(|list| {
+            let operator = if list % 3 == 2 { "NotIn" } else { "In" };
+            json!({"key": "node.kubernetes.io/instance-type", "operator": operator, "values": types})
+        })
+        .collect();
+    let known: Vec<String> = families
+        .iter()
+        .flat_map(|family| sizes.iter().map(move |size| format!("{family}.{size}")))
+        .collect();
+    let known: Vec<&String> = known.iter().cycle().take(2_900).collect();
+    let known = (0..10)
+        .map(|list| {
+            let operator = if list % 3 == 2 { "NotIn" } else { "In" };
+            json!({"key": "node.kubernetes.io/instance-type", "operator": operator, "values": known})
+        })
+        .collect();
     let bad_values = (0..MIB / 10).map(|number| format!("-{number}")).collect();
     let many = (0..MIB / 55)
         .map(|number| json!({"key": format!("example.com/k{number}"), "operator": "Exists"}))
@@ -186,6 +217,14 @@ fn hostile() -> Vec<(&'static str, Value)> {
             with_requirements(contradiction),
         ),
         ("100 requirements of 1,200 values", with_requirements(lists)),
+        (
+            "ten lists of 2,900 invented instance types",
+            with_requirements(types),
+        ),
+        (
+            "ten lists of 2,900 instance types, repeated",
+            with_requirements(known),
+        ),
         ("20,000 requirements", with_requirements(many)),
         (
             "a key and an operator of 512 KiB",

@@ -25,7 +25,7 @@ pub(crate) enum Source {
     Definition,
     /// poolgate: Karpenter has none. More than twenty times what is in use.
     Own,
-    /// poolgate, for all lists of this path in one object together: twice the instance types of the largest cloud.
+    /// poolgate, for all lists of this path in one object together: twenty times the instance types of the largest cloud.
     OwnTogether,
 }
 
@@ -43,7 +43,7 @@ pub(crate) static TEMPLATE_ANNOTATIONS: Bound = bound("spec.template.metadata.an
 pub(crate) static REQUIREMENTS: Bound = bound("spec.template.spec.requirements", 100, Source::Definition);
 pub(crate) static VALUES: Bound = bound(
     "spec.template.spec.requirements[].values",
-    3_000,
+    30_000,
     Source::OwnTogether,
 );
 pub(crate) static TAINTS: Bound = bound("spec.template.spec.taints", 100, Source::Own);

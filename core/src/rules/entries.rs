@@ -120,17 +120,17 @@ mod tests {
     fn values_of_all_requirements_count_together_and_a_list_beyond_is_left_out() {
         let at = |index: usize, actual: usize| {
             format!(
-                "spec.template.spec.requirements[{index}].values: all requirements together may have at most 3000 values: {actual}"
+                "spec.template.spec.requirements[{index}].values: all requirements together may have at most 30000 values: {actual}"
             )
         };
-        assert_eq!(found(&[1_500, 1_500]), [""; 0]);
-        assert_eq!(found(&[3_001]), [at(0, 3_001)]);
-        assert_eq!(found(&[1_500, 1_501, 1_500, 1]), [at(1, 3_001), at(3, 3_001)]);
+        assert_eq!(found(&[15_000, 15_000]), [""; 0]);
+        assert_eq!(found(&[30_001]), [at(0, 30_001)]);
+        assert_eq!(found(&[15_000, 15_001, 15_000, 1]), [at(1, 30_001), at(3, 30_001)]);
         // Beside such a list, others are checked as always.
         let mut pool = requirements_of(
             "karpenter.k8s.aws",
             &json!([
-                {"key": "x.io/k", "operator": "In", "values": values(3_001)},
+                {"key": "x.io/k", "operator": "In", "values": values(30_001)},
                 {"key": "x.io/l", "operator": "Im", "values": ["a"]},
             ]),
         );
