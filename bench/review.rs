@@ -12,8 +12,8 @@ mod table;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use serde_json::{Map, Value, json};

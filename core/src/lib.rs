@@ -9,15 +9,16 @@ pub mod budget;
 pub mod defaults;
 pub mod diagnostic;
 pub mod drift;
+pub mod facts;
 pub mod json;
-pub mod karpenter;
 pub mod manifest;
+#[cfg(feature = "nodelimit")]
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod nodelimit;
 pub mod policy;
 pub mod policy_file;
+pub mod pool;
 pub mod review;
-pub mod rollout;
 #[cfg(test)]
 mod test_cost;
 #[macro_use]

@@ -6,10 +6,11 @@ use serde_json::Value;
 use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report};
 use crate::drift::{DriftClaim, HashChange, TemplateChange};
+use crate::facts::shape::nodepool;
+use crate::facts::{ApiVersion, GROUP, TargetKarpenter};
 use crate::json::{FieldMask, Json};
-use crate::karpenter::shape::nodepool;
-use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
+use crate::pool::NodePool;
 use crate::rules::{self, Context, Limits, Removal, Replacement};
 
 /// What kind of object is checked.

@@ -5,10 +5,11 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::diagnostic::{FieldPath, Report};
+use crate::facts::shape::nodepool;
+use crate::facts::{ApiVersion, TargetKarpenter};
 use crate::json::Json;
-use crate::karpenter::shape::nodepool;
-use crate::karpenter::{ApiVersion, NodePool, TargetKarpenter};
 use crate::policy::Policy;
+use crate::pool::NodePool;
 use crate::review::is_being_deleted;
 use crate::rules::{self, Context};
 

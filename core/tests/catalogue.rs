@@ -8,10 +8,11 @@ use std::fs;
 use std::path::Path;
 
 use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
+use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, review, review_deletion};
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};

@@ -1,7 +1,7 @@
 //! Compares our verdict on each schedule with the recorded one; see `data/README.md`.
 
 use jiff::Timestamp;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::value::cron::{Schedule, ScheduleError};
 use poolgate_core::value::duration::GoDurationError;
 use serde_json::Value;

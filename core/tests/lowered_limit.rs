@@ -10,15 +10,16 @@ use jiff::{SignedDuration, Timestamp};
 use poolgate_core::api::OverLimit;
 use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::facts::ApiVersion::V1;
+use poolgate_core::facts::{DISRUPTED_TAINT, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::ApiVersion::V1;
-use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, TargetKarpenter};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
     PoolState, SETTLE, Settings, Taint, plan,
 };
 use poolgate_core::policy::Policy;
+use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, review};
 use proptest::collection::vec;
 use proptest::prelude::*;

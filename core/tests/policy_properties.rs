@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::{
     Bounds, BudgetBounds, DurationBounds, Enforcement, Exemption, Glob, Level, LimitBounds, NodeClassPattern,
     Policy, TemplateBounds, Written,

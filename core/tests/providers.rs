@@ -1,4 +1,4 @@
-//! Makes the table of what providers know (`core/src/karpenter/provider/tables.rs`) from `core/providers`, and compares
+//! Makes the table of what providers know (`core/src/facts/provider/tables.rs`) from `core/providers`, and compares
 //! each row of that with what the providers' Go modules register (`core/tests/data/providers.jsonl`).
 
 #![cfg(test)]

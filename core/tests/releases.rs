@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use poolgate_core::diagnostic::{Diagnostic, Origin, Severity};
-use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
+use poolgate_core::facts::{
     ApiVersion, Availability, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
     UnreadableDefinition, schema_defaults,
 };
+use poolgate_core::json::Json;
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::facts::{ApiVersion, Operator, Selection, TargetKarpenter, canonical_label};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Operator, Selection, TargetKarpenter, canonical_label};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::{Value, json};

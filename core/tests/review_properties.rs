@@ -4,8 +4,8 @@
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, MAX_KEPT, Report, Segment, Severity};
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, Subject, review};
 use proptest::collection::{btree_map, vec};

@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use poolgate_core::karpenter::{Installed, KarpenterVersion, ReleaseSource, TargetKarpenter};
+use poolgate_core::facts::{Installed, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::manifest::{self, Limits};
 use poolgate_core::policy::Policy;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poolgate_core::karpenter::{ApiVersion, Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, Installed, NODEPOOL_DEFINITION, ReleaseSource, TargetKarpenter};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use poolgate_core::karpenter::TargetKarpenter;
+use poolgate_core::facts::TargetKarpenter;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;

@@ -247,7 +247,7 @@ fn is_short(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::TargetKarpenter;
+    use poolgate_core::facts::TargetKarpenter;
     use poolgate_core::policy::Policy;
 
     use super::*;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
-use poolgate_core::karpenter::NODEPOOL_DEFINITION;
+use poolgate_core::facts::NODEPOOL_DEFINITION;
 use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
 use poolgate_core::nodelimit::why::keeps_from_drift;
 use poolgate_files::sources::cluster::{

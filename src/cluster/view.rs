@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use parking_lot::RwLock;
-use poolgate_core::karpenter::{Installed, TargetKarpenter};
+use poolgate_core::facts::{Installed, TargetKarpenter};
 use serde_json::Value;
 use tokio::sync::watch;
 

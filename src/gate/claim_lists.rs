@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kube::api::ListParams;
 use parking_lot::Mutex;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::{ClaimView, Moment, ReadSpan};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};

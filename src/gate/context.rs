@@ -7,9 +7,10 @@ use std::time::Duration;
 use kube::Client;
 use parking_lot::Mutex;
 use poolgate_core::api::{NodeLimit, OverLimit};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::ledger::{FirstSeen, LimitInForce, Moment};
+use poolgate_core::pool::NodePool;
 
 use super::claim_lists::ClaimLists;
 use super::claims::ClaimViews;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use poolgate_core::api::NodeLimitMode;
+use poolgate_core::facts::{GROUP, NODEPOOL_LABEL};
 use poolgate_core::json::{FieldMask, Json};
-use poolgate_core::karpenter::{GROUP, NODEPOOL_LABEL};
 use poolgate_core::nodelimit::ledger::{Denial, Full};
 use poolgate_core::value::label::label_value;
 

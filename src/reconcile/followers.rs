@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
 use poolgate_core::api::LEDGER_LABEL;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::ledger::Moment;
 use serde::de::DeserializeOwned;
 

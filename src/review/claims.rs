@@ -6,7 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::drift::{DriftClaim, HashChange};
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_core::value::label::label_value;
 use serde::de::IgnoredAny;
 use tokio::sync::Semaphore;

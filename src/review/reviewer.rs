@@ -8,8 +8,8 @@ use std::sync::Arc;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HashChange};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::ApiVersion;
 use poolgate_core::review::{REVIEWED, Request, Review, Subject, replaces_nodes, review, review_deletion};
 
 use super::claims::ClaimLister;

@@ -1,8 +1,8 @@
 //! `kubectl scale` of a NodePool: a request that contains a number and the pool's name, and nothing else of the pool.
 
 use jiff::Timestamp;
+use poolgate_core::facts::GROUP;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::GROUP;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::Review;
 use poolgate_core::scale::review_scale;

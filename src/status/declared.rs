@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
-use poolgate_core::karpenter::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
+use poolgate_core::facts::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
 use poolgate_core::policy::{FeatureGate, MinValuesPolicy};
 use serde_json::Value;
 

@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::api::LEDGER_LABEL;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_files::sources::cluster::KubeArgs;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use poolgate_core::api::{AtLimit, NodeLimitMode, OverLimit};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::plan::{ClaimState, Node, PodOnNode, Pool};
 use poolgate_core::nodelimit::why::{KnownPool, PoolDetails};
 use poolgate_core::policy::{FeatureGate, Policy};
+use poolgate_core::pool::NodePool;
 use poolgate_core::rules::used_up;
 use serde::Serialize;
 use serde_json::Value;

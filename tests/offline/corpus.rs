@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
+use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review_file};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jsonschema::{Draft, Validator};
 use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file;

@@ -2,8 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::budget::{Allowance, Budgets, Reason};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
+use poolgate_core::pool::NodePool;
 use poolgate_core::value::cron::Schedule;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};

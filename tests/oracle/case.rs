@@ -1,6 +1,6 @@
 //! One case: a NodePool that is created, or that replaces another. Determined by seed and number alone.
 
-use poolgate_core::karpenter::{ApiVersion, KarpenterVersion};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion};
 use poolgate_core::review::Subject;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom as _;

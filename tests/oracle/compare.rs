@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use poolgate_core::defaults::DefaultValue;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Segment, Severity};
+use poolgate_core::facts::ApiVersion::{V1, V1Beta1};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::ApiVersion::{V1, V1Beta1};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Review, review};
 use serde_json::Value;

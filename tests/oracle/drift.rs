@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::drift::{Demanded, template_hash};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
+use poolgate_core::pool::NodePool;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::{Value, json};

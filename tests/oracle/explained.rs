@@ -2,7 +2,7 @@
 
 use poolgate_core::api::NODE_LIMIT_ANNOTATION;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Origin, Segment};
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::value::label::{domain_of, is_within};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! What Karpenter's `MIN_VALUES_POLICY` changes: too few values for `minValues` are enough under `BestEffort`, but none are
 //! not.
 
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::policy_file;
 use poolgate_core::review::{Request, Subject, review};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Near misses: a NodePool with one or a few things wrong, or merely different.
 
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use rand::seq::IndexedRandom as _;
 use rand::{Rng, RngExt as _};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! Compares Karpenter's and poolgate's verdicts on NodePools.
 
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use serde_json::{Value, json};
 
 use super::case::Case;

@@ -1,6 +1,6 @@
 //! NodePools that Karpenter mostly accepts: the input for mutation.
 
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use rand::{Rng, RngExt as _};
 use serde_json::{Map, Value, json};
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use serde_json::{Value, json};
 
 use super::case::Case;

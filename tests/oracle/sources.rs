@@ -4,7 +4,7 @@
 //! - on the page of a rule `<!-- karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Weight -->`: the field has the markers,
 //! - for what a script writes into the definition of NodePools `hack/validation/labels.sh` with the path of the field,
 //! - `karpenter 1.0.8:` for v1beta1, which newer releases do not have,
-//! - `karpenter 1.11.0:` for what is new in that release: `core/src/karpenter/release/milestones.rs`.
+//! - `karpenter 1.11.0:` for what is new in that release: `core/src/facts/release/milestones.rs`.
 //!
 //! `tests/data/karpenter-sources.tsv` records the text of each by a hash, and why the other validations and budget
 //! functions are not cited. With a newer Karpenter in `tests/programs/go.mod` this test lists what changed.
@@ -347,7 +347,9 @@ fn each_fact_about_karpenter_names_its_source_and_each_validation_is_cited_or_ha
 /// Each release that can be read, oldest first.
 fn readable() -> Vec<String> {
     let text = fs::read_to_string(root().join(DEFINITIONS)).expect("the recorded definitions are read");
-    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let records = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let releases = records.flat_map(|record| record["releases"].as_array().cloned().expect("releases"));
     releases
         .map(|release| release.as_str().expect("a release").to_owned())

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poolgate_core::diagnostic::{Origin, Severity};
+use poolgate_core::facts::{ApiVersion, Installed, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, Installed, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::policy_file;
 use poolgate_core::review::{Request, Subject, review};

@@ -4,7 +4,7 @@ use super::keys::{
     AT_LIMIT_ANNOTATION, AtLimit, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
     OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
 };
-use crate::karpenter::NodePool;
+use crate::pool::NodePool;
 use crate::value::in_any_case;
 use crate::value::quantity::Quantity;
 
@@ -206,8 +206,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::karpenter::ApiVersion;
 
     fn limit(pool: &Value) -> Option<(u32, &'static str, &'static str)> {
         NodeLimit::of(

@@ -5,8 +5,9 @@ use super::list::{Budget, Budgets};
 use super::maintenance::{WrittenWindow, windows};
 use super::reasons::{Reason, Reasons};
 use super::timing::{Timing, Windows};
-use crate::karpenter::shape::{BUDGETS, nodepool};
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
+use crate::facts::shape::{BUDGETS, nodepool};
+use crate::facts::{ApiVersion, KarpenterVersion};
+use crate::pool::NodePool;
 use crate::value::cron::WeekMinutes;
 use crate::value::duration::BudgetDuration;
 
@@ -300,8 +301,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, NodePool};
+    use crate::pool::NodePool;
 
     fn never_allows(budgets: &Value, reason: Reason) -> bool {
         let object = json!({"spec": {"disruption": {"budgets": budgets}}});

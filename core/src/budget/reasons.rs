@@ -1,8 +1,8 @@
 //! Reasons for voluntary disruption of nodes by Karpenter.
 
 use crate::json::Json;
-use crate::karpenter::Field;
-use crate::karpenter::door::REASONS;
+use crate::pool::Field;
+use crate::pool::door::REASONS;
 use crate::value::words;
 
 /// Why Karpenter disrupts a node, in the words of a budget's `reasons`.

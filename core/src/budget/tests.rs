@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::facts::ApiVersion;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool};
+use crate::pool::NodePool;
 use crate::value::nodes::BudgetNodes;
 
 fn parsed(budgets: &Value) -> Result<Budgets, UnreadableBudget> {

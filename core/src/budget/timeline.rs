@@ -6,8 +6,8 @@ use super::allowance::Allowance;
 use super::list::{Budget, Budgets};
 use super::reasons::Reason;
 use super::timing::{SearchLimit, StateEnd, WindowState};
-use crate::karpenter::shape::{BUDGETS, nodepool};
-use crate::karpenter::{ApiVersion, KarpenterVersion};
+use crate::facts::shape::{BUDGETS, nodepool};
+use crate::facts::{ApiVersion, KarpenterVersion};
 
 /// The most fires that are checked. More than a month of every second minute.
 const MOST_FIRES: u32 = 30_000;

@@ -7,7 +7,7 @@ use super::DefaultValue;
 use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
-use crate::karpenter::{Field, NodePool};
+use crate::pool::{Field, NodePool};
 use crate::value::quantity::Quantity;
 
 /// The first `spec.limits.nodes` of a pool that leaves it to poolgate. If a stored pool has a lower one, a manifest
@@ -68,7 +68,7 @@ pub fn taken_back(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<Def
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::karpenter::ApiVersion::V1;
+    use crate::facts::ApiVersion::V1;
 
     fn written(limit: &str, limits: &Value, stored: Option<&str>) -> Option<(String, Value)> {
         let annotations = json!({"poolgate.dev/node-limit": limit});

@@ -18,9 +18,10 @@ use std::cell::LazyCell;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::FieldPath;
+use crate::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use crate::policy::DefaultValues;
+use crate::pool::{Disruption, Field, NodePool};
 
 /// `consolidationPolicy` of a v1beta1 NodePool. The policy's value is one of v1, and v1beta1 does not have these
 /// names.
@@ -167,8 +168,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::facts::Installed;
     use crate::json::Json;
-    use crate::karpenter::Installed;
 
     fn written(version: ApiVersion, object: &Value) -> Vec<(String, Value)> {
         written_over(version, object, None)

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use super::DefaultValue;
 use crate::api::{NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode};
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{Disruption, Field, NodePool, TargetKarpenter};
+use crate::facts::TargetKarpenter;
+use crate::pool::{Disruption, Field, NodePool};
 
 /// The mode in both places, as text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -145,9 +146,9 @@ mod tests {
 
     use super::*;
     use crate::defaults::defaults;
+    use crate::facts::ApiVersion::V1;
+    use crate::facts::Installed;
     use crate::json::Json;
-    use crate::karpenter::ApiVersion::V1;
-    use crate::karpenter::Installed;
     use crate::policy::DefaultValues;
 
     /// The mode in the field, and the mode in the annotation.

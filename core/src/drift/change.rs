@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 use super::requirements::{Demanded, demands};
 use crate::diagnostic::FieldPath;
+use crate::facts::{ApiVersion, KarpenterVersion, Provider, as_stored};
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool, Provider, as_stored};
+use crate::pool::NodePool;
 use crate::sha256::sha256;
 
 /// A change of `spec.template` that makes Karpenter replace nodes, or may.

@@ -125,8 +125,8 @@ fn annotations(object: &mut Map<String, Value>, kubelet: Option<&Value>) {
 mod tests {
     use super::*;
     use crate::drift::template_hash;
+    use crate::facts::{ApiVersion, KarpenterVersion, schema_defaults};
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, KarpenterVersion, schema_defaults};
 
     fn pool(reference: &Value, disruption: &Value) -> Value {
         json!({"apiVersion": "karpenter.sh/v1beta1", "spec": {

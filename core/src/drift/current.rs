@@ -3,8 +3,9 @@
 use super::change::{DriftClaim, either};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 use super::requirements::Demanded;
+use crate::facts::Provider;
 use crate::json::Json;
-use crate::karpenter::{NodePool, Provider};
+use crate::pool::NodePool;
 
 /// The template of a stored NodePool (v1), with the hash that Karpenter gives it.
 #[derive(Debug)]

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::karpenter::{Provider, Selection, Template, canonical_label};
+use crate::facts::{Provider, Selection, canonical_label};
+use crate::pool::Template;
 
 /// What the requirements of a template demand of a node's labels, worked out once for all of its NodeClaims.
 #[derive(Debug)]
@@ -100,8 +101,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, NodePool};
+    use crate::pool::NodePool;
 
     #[test]
     fn azure_reads_an_empty_zone_as_zero_by_each_of_its_names_and_others_do_not() {

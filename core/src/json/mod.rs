@@ -34,6 +34,24 @@ pub enum Json<'a> {
     Object(Object<'a>),
 }
 
+/// The largest whole number that a float holds exactly.
+const EXACT: f64 = 9_007_199_254_740_991.0;
+
+/// The number if the API server accepts it as a whole one: `3.0` is; a number beyond 64 bits is not, because the
+/// API server reads it as a float which may have lost digits.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a whole float of at most 53 bits fits"
+)]
+pub(crate) fn whole_number(number: &Number) -> Option<i64> {
+    let float = || {
+        number
+            .as_f64()
+            .filter(|value| value.fract() == 0.0 && value.abs() <= EXACT)
+    };
+    number.as_i64().or_else(|| float().map(|value| value as i64))
+}
+
 impl<'a> Json<'a> {
     /// The value under a key; `None` if this is not an object.
     pub fn get(&self, key: &str) -> Option<&Self> {

@@ -4,4 +4,5 @@
 
 pub mod ledger;
 pub mod plan;
+pub mod rollout;
 pub mod why;

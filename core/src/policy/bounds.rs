@@ -7,7 +7,7 @@ use super::Glob;
 use super::kinds::{List, MapOf, Switch, karpenter_word, whole};
 use super::record::{object, record};
 use super::texts::{Amount, BUDGET_DURATION, DURATION, LABEL_KEY, NAME_PATTERN, RESOURCE, SCHEDULE, Written};
-use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::facts::shape::CAPACITY_TYPES;
 use crate::value::cron::Schedule;
 use crate::value::duration::{BudgetDuration, GoDuration};
 use crate::value::quantity::Quantity;

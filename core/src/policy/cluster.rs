@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::kinds::{MapOf, Switch, Text, word, wrong};
 use super::record::{did_you_mean, record};
 use super::texts::{PROVIDER_RELEASE, RELEASE};
-use crate::karpenter::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion, TargetKarpenter};
+use crate::facts::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion, TargetKarpenter};
 use crate::value::words;
 
 record! {

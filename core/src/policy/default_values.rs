@@ -6,8 +6,8 @@ use super::kinds::{List, karpenter_word, word};
 use super::record::{At, Fields, Record, object};
 use super::texts::{BUDGET_DURATION, BUDGET_NODES, DURATION_OR_NEVER, SCHEDULE};
 use crate::api::NodeLimitMode;
-use crate::karpenter::ApiVersion;
-use crate::karpenter::shape::nodepool;
+use crate::facts::ApiVersion;
+use crate::facts::shape::nodepool;
 
 /// The values of fields that the user left out.
 #[derive(Debug, Clone, PartialEq, Eq)]

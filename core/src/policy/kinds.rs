@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::record::{At, Found, Kind, did_you_mean};
 use crate::diagnostic::{FieldPath, Suggestion, quoted};
-use crate::karpenter::KarpenterVersion;
-use crate::karpenter::shape::Constraints;
+use crate::facts::KarpenterVersion;
+use crate::facts::shape::Constraints;
 use crate::value::in_any_case;
 
 /// A mapping whose fields are not read here.

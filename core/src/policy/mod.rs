@@ -30,7 +30,7 @@ pub use texts::Written;
 use std::time::Duration;
 
 use crate::api::{AtLimit, OverLimit};
-use crate::karpenter::LabelSets;
+use crate::facts::LabelSets;
 use crate::value::words;
 
 /// How long the pods of a broken node may take to leave it, by default, before it is terminated anyway.

@@ -9,7 +9,7 @@ use super::glob::Glob;
 use super::kinds::{Text, Wrong, wrong};
 use super::record::{At, Found, Kind};
 use crate::diagnostic::{FieldPath, Suggestion};
-use crate::karpenter::{
+use crate::facts::{
     ApiVersion, KarpenterVersion, ProviderVersion, TargetKarpenter, is_resource, likely_resource,
 };
 use crate::value::cron::Schedule;

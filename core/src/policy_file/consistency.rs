@@ -1,8 +1,8 @@
 //! Contradictions between the fields of a policy: a policy must be able to keep its own bounds.
 
 use crate::diagnostic::{FieldPath, Origin, Segment, Severity};
+use crate::facts::{ApiVersion, canonical_label, is_on_every_instance_type};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, canonical_label, is_on_every_instance_type};
 use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review_file};

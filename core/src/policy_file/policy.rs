@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{API_VERSION, AtLimit, OverLimit};
 use crate::diagnostic::{FieldPath, RuleId, Suggestion};
-use crate::karpenter::{LabelSets, LabelValues};
+use crate::facts::{LabelSets, LabelValues};
 use crate::policy::kinds::{List, MapOf, Text, Wrong, only, word, wrong};
 use crate::policy::record::{Fields, Found, Kind, Record, object, with_description};
 use crate::policy::texts::{

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::document::{File, Mistakes};
 use super::policy::{RULE, read_head};
 use crate::diagnostic::{FieldPath, Severity};
-use crate::karpenter::KarpenterVersion;
+use crate::facts::KarpenterVersion;
 use crate::manifest::Position;
 use crate::policy::Level;
 use crate::policy::kinds::{Anything, List, word};

@@ -5,7 +5,8 @@
 use super::findings::Findings;
 use super::lifetime;
 use crate::diagnostic::{ErrorType, Origin, Suggestion};
-use crate::karpenter::{ApiVersion, Availability, Disruption, Field, NodePool, WHEN_EMPTY};
+use crate::facts::{ApiVersion, Availability, WHEN_EMPTY};
+use crate::pool::{Disruption, Field, NodePool};
 use crate::rules::rule::Rule;
 
 pub static CONSOLIDATION_POLICY: Rule = rule!("consolidation-policy", Error, Schema);

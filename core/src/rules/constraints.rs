@@ -1,13 +1,13 @@
 //! Reports fields that are missing, and values of the right type that are illegal. The constraints are data of
-//! [`crate::karpenter::shape`]; their rules and texts are here, by the path of the field.
+//! [`crate::facts::shape`]; their rules and texts are here, by the path of the field.
 
 use super::findings::Findings;
 use super::kubelet::KUBELET;
 use super::taints::TAINT;
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion};
+use crate::facts::shape::{ConstraintKind, entries};
 use crate::json::Json;
-use crate::karpenter::shape::{ConstraintKind, entries};
-use crate::karpenter::whole_number;
+use crate::json::whole_number;
 use crate::rules::rule::Rule;
 
 pub static FIELD_REQUIRED: Rule = rule!("field-required", Error, Schema);
@@ -183,8 +183,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::karpenter::shape::{Shape, nodepool};
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::facts::shape::{Shape, nodepool};
+    use crate::facts::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;
 
     /// Fields on which a rule of its own reports the constraints, because it knows more than the table: what the cluster

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use crate::diagnostic::FieldPath;
 use crate::drift::DriftClaim;
-use crate::karpenter::shape::{REQUIREMENT_KEY, Shape};
-use crate::karpenter::{ApiVersion, KarpenterVersion, LabelSets, Provider, TargetKarpenter, Template};
+use crate::facts::shape::{REQUIREMENT_KEY, Shape};
+use crate::facts::{ApiVersion, KarpenterVersion, LabelSets, Provider, TargetKarpenter};
 use crate::policy::Policy;
+use crate::pool::Template;
 
 /// Everything besides the object that affects a verdict.
 #[derive(Debug, Clone, Copy)]

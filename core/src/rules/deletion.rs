@@ -5,7 +5,7 @@ use super::removal::every;
 use crate::api::{ALLOW_DELETE_ANNOTATION, annotation_path};
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::json::Json;
-use crate::karpenter::NodePool;
+use crate::pool::NodePool;
 use crate::rules::rule::Rule;
 
 pub static DELETION: Rule = rule!("deletion", Warning, Silent);

@@ -17,9 +17,10 @@ use crate::api::{ACKNOWLEDGE_DRIFT_ANNOTATION, AtLimit, NodeLimitMode};
 use crate::budget::Budgets;
 use crate::diagnostic::{ErrorType, FieldPath, counted, sentences};
 use crate::drift::{DriftClaim, HashChange, KUBELET_ANNOTATION, Pace, Room, TemplateChange, converted};
+use crate::facts::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, KarpenterVersion, NodePool, Template};
 use crate::policy::{FeatureGate, GateState, Policy};
+use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 
 pub static DRIFT: Rule = rule!("drift", Warning, Silent);

@@ -6,8 +6,8 @@ use super::findings::Findings;
 use super::labels::LABELS_COUNT;
 use super::requirements::count::REQUIREMENTS_COUNT;
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath};
-use crate::karpenter::NodePool;
-use crate::karpenter::door::{BUDGETS, Bound, REASONS, REQUIREMENTS, Source, TEMPLATE_LABELS};
+use crate::pool::NodePool;
+use crate::pool::door::{BUDGETS, Bound, REASONS, REQUIREMENTS, Source, TEMPLATE_LABELS};
 use crate::rules::rule::Rule;
 
 pub static ENTRIES_COUNT: Rule = rule!("entries-count", Error, Poolgate);
@@ -125,7 +125,10 @@ mod tests {
         };
         assert_eq!(found(&[15_000, 15_000]), [""; 0]);
         assert_eq!(found(&[30_001]), [at(0, 30_001)]);
-        assert_eq!(found(&[15_000, 15_001, 15_000, 1]), [at(1, 30_001), at(3, 30_001)]);
+        assert_eq!(
+            found(&[15_000, 15_001, 15_000, 1]),
+            [at(1, 30_001), at(3, 30_001)]
+        );
         // Beside such a list, others are checked as always.
         let mut pool = requirements_of(
             "karpenter.k8s.aws",

@@ -5,9 +5,11 @@ use serde_json::Value;
 use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
+use crate::facts::shape::{Fields, Shape, nodepool};
+use crate::facts::{ApiVersion, LabelValues, Operator, Provider};
 use crate::json::Json;
-use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
-use crate::karpenter::{ApiVersion, LabelValues, NodePool, Operator, Provider};
+use crate::pool::NodePool;
+use crate::pool::{SchemaViolation, violations};
 use crate::rules::rule::Rule;
 
 pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);

@@ -9,8 +9,8 @@ use super::context::Context;
 use super::ratchet::{Ratchet, forgive};
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, Report, Severity, Suggestion, quoted};
 use crate::json::Json;
-use crate::karpenter::Template;
 use crate::policy::{Enforcement, Exemption, Level, Policy};
+use crate::pool::Template;
 use crate::rules::rule::Rule;
 
 /// The consequence of a value that Karpenter cannot decode: it reads all objects of a kind together.
@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::RuleId;
-    use crate::karpenter::TargetKarpenter;
+    use crate::facts::TargetKarpenter;
     use crate::policy::Policy;
     use crate::rules::limits::amount::LIMIT_ZERO;
 
@@ -253,7 +253,7 @@ mod tests {
         });
         let old = old.map(Json::from);
         let request = crate::review::Request {
-            subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+            subject: crate::review::Subject::NodePool(crate::facts::ApiVersion::V1),
             object: &Json::from(&object),
             old: old.as_ref(),
             claims: None,
@@ -304,7 +304,7 @@ mod tests {
         let object =
             json!({"spec": {"disruption": {"budgets": [{"nodes": "101%"}, {"nodes": "99999999999"}]}}});
         let request = crate::review::Request {
-            subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+            subject: crate::review::Subject::NodePool(crate::facts::ApiVersion::V1),
             object: &Json::from(&object),
             old: None,
             claims: None,
@@ -427,7 +427,7 @@ mod tests {
         let denies = |old: Option<&Value>| {
             let old = old.map(Json::from);
             let request = crate::review::Request {
-                subject: crate::review::Subject::NodePool(crate::karpenter::ApiVersion::V1),
+                subject: crate::review::Subject::NodePool(crate::facts::ApiVersion::V1),
                 object: &Json::from(&object),
                 old: old.as_ref(),
                 claims: None,

@@ -5,11 +5,10 @@ use super::context::Context;
 use super::findings::{Findings, UNREADABLE};
 use super::limits::amount::noticed_by;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
+use crate::facts::{ApiVersion, Installed, KarpenterVersion, Provider, ProviderVersion, ReleaseSource};
 use crate::json::{Json, Object};
-use crate::karpenter::door::KUBELET as KUBELET_MAPS;
-use crate::karpenter::{
-    ApiVersion, Installed, KarpenterVersion, NodePool, Provider, ProviderVersion, ReleaseSource, Template,
-};
+use crate::pool::door::KUBELET as KUBELET_MAPS;
+use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -262,7 +261,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::karpenter::KarpenterVersion;
+    use crate::facts::KarpenterVersion;
     use crate::rules::testing::errors_for;
 
     #[test]

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::context::Context;
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion};
-use crate::karpenter::{
+use crate::facts::{
     ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, LabelKind, LabelSets,
-    NODEPOOL_LABEL, Provider, ProviderVersion, Ruling, Schema, Template, canonical_label, is_well_known,
-    likely_label,
+    NODEPOOL_LABEL, Provider, ProviderVersion, Ruling, Schema, canonical_label, is_well_known, likely_label,
 };
+use crate::pool::Template;
 use crate::rules::rule::Rule;
 use crate::value::label::split_key;
 

@@ -4,9 +4,9 @@ use super::findings::Findings;
 use super::label_verdict::{LabelFacts, Place};
 use super::requirements::{At, corrected, report_syntax};
 use crate::diagnostic::Origin;
+use crate::facts::shape::CAPACITY_TYPES;
 use crate::json::Json;
-use crate::karpenter::Template;
-use crate::karpenter::shape::CAPACITY_TYPES;
+use crate::pool::Template;
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 

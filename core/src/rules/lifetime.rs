@@ -7,7 +7,8 @@ use super::findings::{Findings, UNREADABLE};
 use super::limits::{self, Limits};
 use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
-use crate::karpenter::{ApiVersion, NodePool, Provider, Template};
+use crate::facts::{ApiVersion, Provider};
+use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
 

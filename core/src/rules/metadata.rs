@@ -2,8 +2,9 @@
 
 use super::findings::Findings;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Suggestion};
+use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
 use crate::json::Json;
-use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, Map, NodePool, Template};
+use crate::pool::{Map, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_key, corrected_object_name, is_object_name, labelled_name, qualified_name,

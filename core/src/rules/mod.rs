@@ -38,8 +38,9 @@ mod testing;
 
 use crate::budget::Budgets;
 use crate::diagnostic::Report;
+use crate::facts::ApiVersion;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, NodePool, Template};
+use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
 pub use drift::Replacement;

@@ -1,7 +1,7 @@
 //! Fields that were moved or renamed between versions of the API, and fields that belong in other objects.
 
 use crate::diagnostic::{FieldPath, Segment};
-use crate::karpenter::ApiVersion;
+use crate::facts::ApiVersion;
 
 /// Fields of node classes that are sometimes written in NodePools, by mistake or left over from old versions.
 const NODE_CLASS_FIELDS: &[&str] = &[

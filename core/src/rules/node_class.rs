@@ -4,12 +4,10 @@
 
 use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion, quoted};
+use crate::facts::{ApiVersion, KarpenterVersion, NODE_CLASSES, NodeClassKind, NodeClassMismatch, Provider};
 use crate::json::{Json, Object};
-use crate::karpenter::{
-    ApiVersion, KarpenterVersion, NODE_CLASSES, NodeClassKind, NodeClassMismatch, Provider, Template,
-    node_class_label,
-};
 use crate::policy::Policy;
+use crate::pool::Template;
 use crate::rules::rule::Rule;
 use crate::value::label::{
     NO_OBJECT_NAME, corrected_object_name, is_object_name, labelled_name, qualified_name,
@@ -141,7 +139,7 @@ fn check_name(reference: &Object<'_>, template: &Template<'_>, findings: &mut Fi
 
 /// Checks group and kind as the key of the label.
 fn check_label_key(template: &Template<'_>, findings: &mut Findings<'_>) {
-    let Some(label) = node_class_label(template) else {
+    let Some(label) = template.node_class_label() else {
         return;
     };
     let title = match qualified_name(&label) {

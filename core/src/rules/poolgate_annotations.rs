@@ -10,8 +10,9 @@ use crate::api::{
     NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,
 };
 use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
+use crate::facts::ApiVersion;
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Disruption, Field, Map, NodePool, Template};
+use crate::pool::{Disruption, Field, Map, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 

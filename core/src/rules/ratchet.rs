@@ -96,8 +96,8 @@ mod tests {
 
     use super::*;
     use crate::diagnostic::ErrorType;
-    use crate::karpenter::shape::nodepool;
-    use crate::karpenter::{ApiVersion, TargetKarpenter};
+    use crate::facts::shape::nodepool;
+    use crate::facts::{ApiVersion, TargetKarpenter};
     use crate::policy::Policy;
     use crate::rules::context::Context;
     use crate::rules::fields::FIELD_TYPE;

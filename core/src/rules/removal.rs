@@ -5,8 +5,8 @@ use serde::Serialize;
 use super::limits::{Limits, NODES, path};
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
 use crate::diagnostic::{FieldPath, counted};
-use crate::karpenter::NodePool;
 use crate::policy::Policy;
+use crate::pool::NodePool;
 
 /// The nodes that an update deletes.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -122,8 +122,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::karpenter::ApiVersion;
 
     fn said(old: &Value, new: &Value, nodes: Option<usize>) -> Option<(String, Option<usize>, String)> {
         let [old, new] = [old, new].map(|spec| {

@@ -3,8 +3,9 @@
 use super::findings::Findings;
 use super::limits::{self, Limits};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
-use crate::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool};
+use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::policy::{FeatureGate, GateState};
+use crate::pool::{Field, NodePool};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 

@@ -107,8 +107,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::karpenter::shape::nodepool;
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::facts::shape::nodepool;
+    use crate::facts::{ApiVersion, KarpenterVersion};
 
     proptest! {
         #[test]

@@ -5,8 +5,9 @@ use jiff::civil::{Date, DateTime};
 
 use super::findings::{Findings, UNREADABLE};
 use crate::diagnostic::{Origin, Severity};
-use crate::karpenter::shape::Pattern;
-use crate::karpenter::{DISRUPTED_TAINT, KarpenterVersion, Taint, TaintList, Template};
+use crate::facts::shape::Pattern;
+use crate::facts::{DISRUPTED_TAINT, KarpenterVersion};
+use crate::pool::{Taint, TaintList, Template};
 use crate::rules::rule::Rule;
 use crate::value::label::{corrected_key, corrected_value, label_value, qualified_name};
 
@@ -268,7 +269,7 @@ fn check_startup(taint: &Taint<'_>, findings: &mut Findings<'_>) {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{ApiVersion, KarpenterVersion};
+    use crate::facts::{ApiVersion, KarpenterVersion};
     use crate::rules::testing::errors_for;
 
     fn pool(taints: &Value, startup: &Value) -> Value {

@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::testing::completed;
 use crate::diagnostic::Report;
 use crate::drift::{DriftClaim, HASH_VERSION};
-use crate::json::Json;
-use crate::karpenter::{
+use crate::facts::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, TargetKarpenter,
     schema_defaults,
 };
+use crate::json::Json;
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
 use crate::review::{Request, Review, Subject, review, review_deletion, review_file};

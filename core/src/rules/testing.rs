@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::diagnostic::{Diagnostic, Report, Severity};
+use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, KarpenterVersion};
 use crate::policy::Policy;
 use crate::review::{Request, Subject, review};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::facts::KarpenterVersion;
 use serde_json::Value;
 
 use super::recorded::{Recorded, Release, release, releases_with};

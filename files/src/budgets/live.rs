@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use poolgate_core::budget::Reason;
-use poolgate_core::karpenter::{DISRUPTED_TAINT, NODEPOOL_LABEL};
+use poolgate_core::facts::{DISRUPTED_TAINT, NODEPOOL_LABEL};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};

@@ -23,8 +23,8 @@ use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
+use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::TargetKarpenter;
 use poolgate_core::policy::Policy;
 use serde_json::{Map, Value, json};
 

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, sentences};
-use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
+use poolgate_core::pool::{Field, NodePool};
 use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
 

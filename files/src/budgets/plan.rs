@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{
     LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours, WrittenWindow,
 };
-use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};

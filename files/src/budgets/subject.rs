@@ -6,11 +6,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use poolgate_core::api::OVER_LIMIT_ANNOTATION;
 use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, Provider, TargetKarpenter, WHEN_EMPTY};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
-    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Provider, TargetKarpenter, WHEN_EMPTY,
-};
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
+use poolgate_core::pool::{Disruption, Field, NodePool};
 use poolgate_core::rules::used_up;
 use poolgate_core::value::nodes::BudgetNodes;
 use poolgate_core::value::quantity::Quantity;
@@ -357,8 +356,8 @@ fn not_ready(object: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use poolgate_core::facts::ApiVersion;
     use poolgate_core::json::Json;
-    use poolgate_core::karpenter::ApiVersion;
     use serde_json::json;
 
     #[test]

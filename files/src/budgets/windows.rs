@@ -6,7 +6,7 @@ use poolgate_core::budget::{
     Allowance, Budget, Change, Filling, Gap, Reason, Reasons, Timing, WrittenWindow,
 };
 use poolgate_core::diagnostic::counted;
-use poolgate_core::karpenter::Field;
+use poolgate_core::pool::Field;
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::Clock;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, ensure};
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::karpenter::ApiVersion;
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::policy::DefaultValues;
 use serde_json::{Value, json};
 

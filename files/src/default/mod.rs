@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use poolgate_core::karpenter::TargetKarpenter;
+use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::policy::Policy;
 
 use crate::edit;

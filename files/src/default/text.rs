@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::{FieldPath, Segment};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
+use poolgate_core::pool::NodePool;
 use serde_json::Value;
 
 use super::Defaults;
@@ -271,7 +272,7 @@ fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poolgate_core::karpenter::TargetKarpenter;
+    use poolgate_core::facts::TargetKarpenter;
     use poolgate_core::policy::Policy;
 
     /// Two pools of a List, the second with what the first one has under an anchor.

@@ -6,7 +6,7 @@ use poolgate_core::api::API_VERSION;
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::drift::DriftClaim;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::NodePool;
+use poolgate_core::pool::NodePool;
 use serde::Serialize;
 
 use super::pool::{Fate, Judge, PoolChange, differing};
@@ -259,7 +259,7 @@ fn places(all: &[&Placed]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::ApiVersion;
+    use poolgate_core::facts::ApiVersion;
     use serde_json::Value;
 
     use super::*;

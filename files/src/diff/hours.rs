@@ -110,8 +110,9 @@ fn ranges(minutes: &[bool]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use poolgate_core::facts::ApiVersion;
     use poolgate_core::json::Json;
-    use poolgate_core::karpenter::{ApiVersion, NodePool};
+    use poolgate_core::pool::NodePool;
     use serde_json::{Value, json};
 
     use super::*;

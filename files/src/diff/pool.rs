@@ -6,10 +6,9 @@ use jiff::Timestamp;
 use poolgate_core::budget::Budgets;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use poolgate_core::drift::{DriftClaim, converted};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter, as_stored};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
-    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored,
-};
+use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
 use poolgate_core::rules::{Removal, Replacement};
 use serde::{Serialize, Serializer};

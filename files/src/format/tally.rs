@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
+use poolgate_core::facts::{KarpenterVersion, TargetKarpenter};
 
 use super::finding::Finding;
 use crate::terminal::ASSUMED_RELEASE;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
-use poolgate_core::karpenter::{ReleaseSource, TargetKarpenter};
+use poolgate_core::facts::{ReleaseSource, TargetKarpenter};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review, review_file};
 use poolgate_core::rules::across::apply_policy;

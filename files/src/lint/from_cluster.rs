@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use poolgate_core::api::{lacks_mode, unwritten_modes};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::policy::Policy;
+use poolgate_core::pool::NodePool;
 use poolgate_core::rules::across::{ClassSource, NodeClasses};
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 //! `.json` that are not JSON.
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
 use poolgate_core::review::Subject;
 use serde::de::IgnoredAny;
@@ -188,7 +188,7 @@ pub fn json_mistake(text: &str) -> Option<(usize, String)> {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::KarpenterVersion;
+    use poolgate_core::facts::KarpenterVersion;
     use serde_json::{Value, json};
 
     use super::*;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use poolgate_core::diagnostic::Severity;
-use poolgate_core::karpenter::Template;
+use poolgate_core::pool::Template;
 
 use super::args::LintArgs;
 use super::check::{Manifest, check, settle};

@@ -1,7 +1,7 @@
 //! What objects are checked against besides the policy of their file: the Karpenter of the cluster, and variables.
 
 use jiff::Timestamp;
-use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::manifest::Variables;
 
 /// What objects are checked against.

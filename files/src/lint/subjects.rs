@@ -1,8 +1,8 @@
 //! Which objects of a document are checked: the document itself, or the elements of a List.
 
 use poolgate_core::diagnostic::FieldPath;
+use poolgate_core::facts::{ApiVersion, GROUP, ReleaseSource, SERVED_KINDS, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, GROUP, ReleaseSource, SERVED_KINDS, TargetKarpenter};
 use poolgate_core::manifest::{self, Limits, ManifestObject, each_object};
 use poolgate_core::review::Subject;
 
@@ -192,7 +192,7 @@ impl Checked<'_> {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::karpenter::KarpenterVersion;
+    use poolgate_core::facts::KarpenterVersion;
     use serde_json::{Value, json};
 
     use super::*;

@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath};
+use poolgate_core::facts::{ApiVersion, LabelSets};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, LabelSets, NodePool};
 use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
+use poolgate_core::pool::NodePool;
 use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 

@@ -6,11 +6,11 @@
 
 use jiff::Timestamp;
 use poolgate_core::diagnostic::{FieldPath, Origin, Severity, nearest_within, quoted};
-use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
+use poolgate_core::facts::{
     ApiVersion, GROUP, KarpenterVersion, NodeClassKind, NodeClassMismatch, Provider, SERVED_KINDS,
     ServedKind, TargetKarpenter,
 };
+use poolgate_core::json::Json;
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review_file};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use jiff::Timestamp;
-use poolgate_core::karpenter::{Installed, ReleaseSource, TargetKarpenter};
+use poolgate_core::facts::{Installed, ReleaseSource, TargetKarpenter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use poolgate_core::karpenter::GROUP;
+use poolgate_core::facts::GROUP;
 
 /// A language whose files are not manifests until they are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

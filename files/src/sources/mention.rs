@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use poolgate_core::karpenter::GROUP;
+use poolgate_core::facts::GROUP;
 
 /// How much is searched at a time. An even number, so that no unit of UTF-16 is split.
 const CHUNK: u64 = 64 << 10;

@@ -1,7 +1,7 @@
 //! The NodePools of a text, alone, among other documents or in a List.
 
+use poolgate_core::facts::{ApiVersion, GROUP};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, GROUP};
 use serde_json::Value;
 
 use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use poolgate_core::karpenter::GROUP;
+use poolgate_core::facts::GROUP;
 use poolgate_core::manifest::{self, Document, Limits, Span};
 
 use super::language::Language;

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
 use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;

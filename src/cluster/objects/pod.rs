@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poolgate_core::karpenter::DO_NOT_DISRUPT_ANNOTATION;
+use poolgate_core::facts::DO_NOT_DISRUPT_ANNOTATION;
 use poolgate_core::nodelimit::plan::{
     DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, NamespacedName, Needs, Pod,
     PodOnNode, written_cost,

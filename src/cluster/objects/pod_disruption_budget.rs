@@ -1,6 +1,6 @@
 //! PodDisruptionBudgets.
 
-use poolgate_core::karpenter::Operator;
+use poolgate_core::facts::Operator;
 use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
 use serde::Deserialize;
 

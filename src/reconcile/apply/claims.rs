@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
-use poolgate_core::karpenter::NODEPOOL_LABEL;
+use poolgate_core::facts::NODEPOOL_LABEL;
 use poolgate_core::nodelimit::plan::{DEADLINE_ANNOTATION, LedgerState, ObjectRef};
 use serde::de::DeserializeOwned;
 use serde_json::json;

@@ -2,10 +2,11 @@
 //! so that the API server knows the owner. The number of the annotation is the limit in force: see the gate.
 
 use kube::api::{ListParams, Patch, PatchParams};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::plan::Pool;
 use poolgate_core::policy::Policy;
+use poolgate_core::pool::NodePool;
 use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::api::{HELD_ANNOTATION, HELD_LABEL};
-use poolgate_core::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
+use poolgate_core::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 use poolgate_core::nodelimit::plan::{HeldFor, Hold, Marks, ObjectRef, Unhold};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{BoolishValueParser, NonEmptyStringValueParser};
-use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
+use poolgate_core::facts::{KarpenterVersion, TargetKarpenter};
 
 use crate::cluster::ClusterArgs;
 use crate::runtime::flags;

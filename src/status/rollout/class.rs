@@ -1,6 +1,6 @@
 //! A node class whose change is waited for.
 
-use poolgate_core::karpenter::NodePool;
+use poolgate_core::pool::NodePool;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::bail;
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::rollout::Verdict;
+use poolgate_core::nodelimit::rollout::Verdict;
 use poolgate_files::terminal::{self, OutputFormat};
 
 use super::WRONG;

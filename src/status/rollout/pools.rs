@@ -6,10 +6,11 @@ use std::str::FromStr;
 use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
 use poolgate_core::drift::{CurrentTemplate, Start};
+use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{ApiVersion, NodePool};
 use poolgate_core::nodelimit::why::{Goal, Kind};
-use poolgate_core::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
+use poolgate_core::pool::NodePool;
+use poolgate_core::nodelimit::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 
 use super::class::{NodeClass, class_of};
 use super::words::{PoolProgress, RolloutReport};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use poolgate_core::api::API_VERSION;
-use poolgate_core::rollout::{Progress, Verdict};
+use poolgate_core::nodelimit::rollout::{Progress, Verdict};
 use poolgate_files::terminal;
 use serde::Serialize;
 
@@ -117,7 +117,7 @@ impl PoolProgress {
 
 #[cfg(test)]
 mod tests {
-    use poolgate_core::rollout::Stuck;
+    use poolgate_core::nodelimit::rollout::Stuck;
 
     use super::*;
 

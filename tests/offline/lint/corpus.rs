@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use poolgate_core::diagnostic::Diagnostic;
+use poolgate_core::facts::{KarpenterVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{KarpenterVersion, TargetKarpenter};
 use poolgate_core::manifest::{Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};

@@ -19,7 +19,7 @@ mod variables;
 
 use std::path::Path;
 
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::facts::KarpenterVersion;
 
 use crate::support::files::directory;
 use crate::support::process::Outcome;

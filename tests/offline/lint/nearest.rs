@@ -250,14 +250,14 @@ fn a_release_that_is_newer_or_older_than_the_known_ones_is_pointed_out_once() {
     let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {karpenter: \"2.0\"}\n";
     let directory = directory(&[("policy.yaml", policy), ("a.yaml", SOUND), ("b.yaml", SOUND)]);
     let line = |release: &str| {
-        let newest = poolgate_core::karpenter::KarpenterVersion::NEWEST;
+        let newest = poolgate_core::facts::KarpenterVersion::NEWEST;
         format!(
             "Karpenter {release} is newer than this poolgate knows: NodePools are checked as for {newest}\n"
         )
     };
     let checked = format!(
         "checked for Karpenter {}",
-        poolgate_core::karpenter::KarpenterVersion::NEWEST
+        poolgate_core::facts::KarpenterVersion::NEWEST
     );
     for (arguments, release) in [
         (&["--karpenter-version", "1.99", "a.yaml", "b.yaml"][..], "1.99.0"),

@@ -1,6 +1,6 @@
 //! A cluster that does not answer: poolgate starts and checks objects all the same, and logs it once.
 
-use poolgate_core::karpenter::KarpenterVersion;
+use poolgate_core::facts::KarpenterVersion;
 
 use super::super::no_cluster::{kubeconfig, port, refusing, silent};
 use super::client::{Connection, bad_review, good_review};

@@ -7,7 +7,7 @@ use super::{
     Cause, Kind, Seen, budgets, consolidation, drain, pods, repaired_if, replacement, to_replace_now,
 };
 use crate::budget::Reason;
-use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
+use crate::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 use crate::nodelimit::plan::{Node, PodDisruptionBudget, PodOnNode, Taint};
 use crate::policy::GateState;
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{Cause, Kind, Seen};
 use crate::budget::Reason;
-use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
+use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
 use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection};
 
 /// How many pods, or budgets, are named.

@@ -110,7 +110,7 @@ fn a_pool_that_says_no_mode_has_the_excess_that_a_plan_terminates() {
     let claims = [claim("a"), claim("b")];
     let mut going = node("b");
     going.taint(crate::nodelimit::plan::Taint {
-        key: crate::karpenter::DISRUPTED_TAINT.to_owned(),
+        key: crate::facts::DISRUPTED_TAINT.to_owned(),
         value: String::new(),
         effect: crate::nodelimit::plan::Effect::NoSchedule,
     });
@@ -162,9 +162,7 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
     ] {
         let annotation = |key: &str| match key {
             crate::api::HELD_ANNOTATION => held_for,
-            crate::karpenter::DO_NOT_DISRUPT_ANNOTATION | crate::karpenter::DO_NOT_REPAIR_ANNOTATION => {
-                Some("true")
-            }
+            crate::facts::DO_NOT_DISRUPT_ANNOTATION | crate::facts::DO_NOT_REPAIR_ANNOTATION => Some("true"),
             _ => None,
         };
         let node = Node {

@@ -14,9 +14,10 @@ use jiff::Timestamp;
 use super::findings::Severities;
 use crate::budget::never_allows_drift;
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
+use crate::facts::LabelSets;
 use crate::json::Json;
-use crate::karpenter::{Disruption, LabelSets, NodePool};
 use crate::policy::Policy;
+use crate::pool::{Disruption, NodePool};
 use crate::rules::rule::Rule;
 
 pub use node_classes::{ClassSource, NodeClasses};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{AcrossFinding, Together};
 use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
-use crate::karpenter::{LabelSets, NodePool, Operator, Provider, Selection, Template, canonical_label};
+use crate::facts::{LabelSets, Operator, Provider, Selection, canonical_label};
+use crate::pool::{NodePool, Template};
 use crate::rules::limits::switches_off;
 use crate::rules::rule::Rule;
 
@@ -230,7 +231,7 @@ fn taints<'a>(template: &Template<'a>) -> Option<Vec<[&'a str; 3]>> {
 mod tests {
     use serde_json::{Value, json};
 
-    use crate::karpenter::{LabelSets, LabelValues};
+    use crate::facts::{LabelSets, LabelValues};
     use crate::rules::across::testing::{Found, found, found_with};
     use crate::rules::across::{ClassSource, NodeClasses};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::overlap::selections;
 use super::{AcrossFinding, Together};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
-use crate::karpenter::{CAPACITY_TYPE_LABEL, NodePool, Selection, Template};
+use crate::facts::{CAPACITY_TYPE_LABEL, Selection};
+use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 
 pub static CAPACITY_RESERVATIONS: Rule = rule!("capacity-reservations", Warning, Silent).across();

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::{ClassSource, NodeClasses, Together, check};
+use crate::facts::{ApiVersion, LabelSets};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, LabelSets, NodePool};
+use crate::pool::NodePool;
 use crate::review::Subject;
 use crate::rules::testing::completed;
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use crate::budget::{Budget, Parsed, Reason, Reasons, WrittenWindow};
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
+use crate::facts::{ApiVersion, Availability, KarpenterVersion};
 use crate::json::Json;
-use crate::karpenter::{ApiVersion, Availability, Field, KarpenterVersion, NodePool};
+use crate::pool::{Field, NodePool};
 use crate::rules::findings::{Findings, UNREADABLE};
 use crate::rules::rule::Rule;
 use crate::rules::schedules;

@@ -3,7 +3,8 @@
 use super::list;
 use crate::budget::{Budget, Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{ApiVersion, Disruption, NodePool};
+use crate::facts::ApiVersion;
+use crate::pool::{Disruption, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::NillableDuration;
@@ -204,9 +205,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::budget::{Budgets, Reason};
+    use crate::facts::{ApiVersion, KarpenterVersion};
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
     use crate::manifest::{Limits, parse};
+    use crate::pool::NodePool;
     use crate::rules::testing::findings_for;
 
     /// The rules whose suggestions are budgets to add.

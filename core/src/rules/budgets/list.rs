@@ -2,9 +2,10 @@
 
 use crate::budget::{Budget, Budgets, Reason, Reasons};
 use crate::diagnostic::{ErrorType, FieldPath, Severity};
+use crate::facts::KarpenterVersion;
 use crate::json::Json;
-use crate::karpenter::{Disruption, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
+use crate::pool::{Disruption, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

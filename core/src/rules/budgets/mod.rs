@@ -7,7 +7,8 @@ pub mod redundant;
 
 use super::findings::Findings;
 use crate::budget::{Budgets, Reason, Reasons};
-use crate::karpenter::{Disruption, Field, NodePool, WHEN_EMPTY};
+use crate::facts::WHEN_EMPTY;
+use crate::pool::{Disruption, Field, NodePool};
 
 /// Checks the budgets of a pool, which are parsed already.
 pub fn check(pool: &NodePool<'_>, budgets: &Budgets, findings: &mut Findings<'_>) {

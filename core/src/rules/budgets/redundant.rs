@@ -1,7 +1,7 @@
 //! Budgets without effect, because others that allow no more are active whenever they are.
 
 use crate::budget::{Budget, Reason, Reasons, Windows};
-use crate::karpenter::KarpenterVersion;
+use crate::facts::KarpenterVersion;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;

@@ -2,8 +2,9 @@
 
 use super::{Limit, path};
 use crate::diagnostic::{Origin, Suggestion, counted};
+use crate::facts::PLAIN_RESOURCES;
 use crate::json::Json;
-use crate::karpenter::{NodePool, PLAIN_RESOURCES};
+use crate::pool::NodePool;
 use crate::rules::findings::{Findings, UNREADABLE};
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};

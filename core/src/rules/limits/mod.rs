@@ -10,9 +10,10 @@ use super::findings::Findings;
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode, annotation_path};
 use crate::defaults::node_limit_mode;
 use crate::diagnostic::{FieldPath, Suggestion};
+use crate::facts::{PLAIN_RESOURCES, is_resource, likely_resource};
 use crate::json::Json;
-use crate::karpenter::{Map, NodePool, PLAIN_RESOURCES, is_resource, likely_resource};
 use crate::policy::Policy;
+use crate::pool::{Map, NodePool};
 use crate::rules::rule::Rule;
 use crate::value::quantity::{Quantity, QuantityError};
 

@@ -4,8 +4,9 @@ use super::amount::LIMIT_AMOUNT;
 use super::{Limits, NODES, path};
 use crate::api::{NodeLimit, OverLimit};
 use crate::diagnostic::{ErrorType, counted};
+use crate::facts::KarpenterVersion;
 use crate::json::Json;
-use crate::karpenter::{KarpenterVersion, NodePool};
+use crate::pool::NodePool;
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Limit, Limits, NODES, path};
 use crate::diagnostic::{ErrorType, counted};
 use crate::drift::DriftClaim;
-use crate::json::Json;
-use crate::karpenter::{
-    INSTANCE_TYPE_LABEL, InstanceTypes, Machine, Naming, NodePool, Operator, PLAIN_RESOURCES, PROVIDERS,
-    Part, Provider, Requirement, Selection, Template, integer,
+use crate::facts::{
+    INSTANCE_TYPE_LABEL, InstanceTypes, Machine, Naming, Operator, PLAIN_RESOURCES, PROVIDERS, Part,
+    Provider, Selection, integer,
 };
+use crate::json::Json;
+use crate::pool::{NodePool, Requirement, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
@@ -374,9 +375,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{DriftClaim, Limits, counted, without_room};
+    use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, NodePool};
     use crate::policy::Policy;
+    use crate::pool::NodePool;
     use crate::rules::requirements::testing::{requirements_of, warnings};
     use crate::test_cost::assert_in_proportion;
 

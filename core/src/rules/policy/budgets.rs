@@ -2,9 +2,10 @@
 
 use crate::budget::{Budget, Budgets, Reasons, Windows};
 use crate::diagnostic::ErrorType;
-use crate::karpenter::door::BUDGETS;
-use crate::karpenter::{ApiVersion, Disruption, Field, KarpenterVersion, NodePool};
+use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::policy::{BudgetBounds, FreezeWindow};
+use crate::pool::door::BUDGETS;
+use crate::pool::{Disruption, Field, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::nodes::BudgetNodes;

@@ -2,8 +2,8 @@
 
 use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::{ErrorType, FieldPath};
-use crate::karpenter::{Field, NodePool};
 use crate::policy::{LimitBounds, Written};
+use crate::pool::{Field, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::limits::{Limit, Limits, NODES, path};
 use crate::rules::rule::Rule;

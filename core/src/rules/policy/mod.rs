@@ -8,7 +8,7 @@ pub mod template;
 use super::findings::Findings;
 use super::limits::Limits;
 use crate::budget::Budgets;
-use crate::karpenter::{Field, NodePool};
+use crate::pool::{Field, NodePool};
 
 /// Checks a NodePool against the bounds.
 pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findings: &mut Findings<'_>) {

@@ -4,13 +4,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::diagnostic::{ErrorType, FieldPath, quoted};
+use crate::facts::shape::CAPACITY_TYPES;
+use crate::facts::{ApiVersion, CAPACITY_TYPE_LABEL, Operator, ProviderSettings, Selection};
 use crate::json::Json;
-use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, Field, NodePool, Operator, ProviderSettings, Requirement, Selection,
-    Template,
-};
 use crate::policy::{DurationBounds, Glob, NodeClassPattern, TemplateBounds};
+use crate::pool::{Field, NodePool, Requirement, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;

@@ -9,7 +9,7 @@ use super::min_values::report_unmet;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
 use crate::diagnostic::{ErrorType, counted};
-use crate::karpenter::{Cut, Named, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
+use crate::facts::{Cut, Named, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

@@ -2,12 +2,13 @@
 
 use super::{Findings, Scope};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
-use crate::json::Json;
-use crate::karpenter::shape::REQUIREMENTS;
-use crate::karpenter::{
-    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, NodePool,
-    Provider, Template, canonical_label, node_class_label,
+use crate::facts::shape::REQUIREMENTS;
+use crate::facts::{
+    ApiVersion, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, KarpenterVersion, NODEPOOL_LABEL, Provider,
+    canonical_label,
 };
+use crate::json::Json;
+use crate::pool::{NodePool, Template};
 use crate::rules::context::Context;
 use crate::rules::rule::Rule;
 
@@ -123,7 +124,9 @@ fn count_in_nodeclaim(
         demand(canonical_label(key, provider), bounds);
     }
     let has_node_class = !release.has(KarpenterVersion::NODE_CLASS_LABELLED)
-        || node_class_label(template).is_some_and(|label| keys.iter().any(|(key, _)| *key == label));
+        || template
+            .node_class_label()
+            .is_some_and(|label| keys.iter().any(|(key, _)| *key == label));
     let is_twice = |(_, bounds): &&(&str, Bounds)| {
         release.has(KarpenterVersion::BOTH_BOUNDS) && bounds.lower && bounds.upper && !bounds.is_listed
     };
@@ -137,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::json::Json;
-    use crate::karpenter::NodePool;
+    use crate::pool::NodePool;
     use crate::rules::testing::errors;
 
     fn pool(requirements: usize, labels: usize) -> Value {
@@ -195,7 +198,7 @@ mod tests {
                 "spec": {"requirements": requirements},
             }}});
             let object = Json::from(&object);
-            let pool = NodePool::view(crate::karpenter::ApiVersion::V1, &object);
+            let pool = NodePool::view(crate::facts::ApiVersion::V1, &object);
             count_in_nodeclaim(&pool.template, false, release, None)
         };
         assert_eq!(count_for(KarpenterVersion::new(1, 0, 8), json!([])), 3);

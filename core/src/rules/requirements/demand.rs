@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::scope::Scope;
 use crate::diagnostic::FieldPath;
-use crate::karpenter::{
-    LabelKind, Operator, Part, Provider, Selection, Template, as_read, canonical_label,
-    is_on_every_instance_type,
+use crate::facts::{
+    LabelKind, Operator, Part, Provider, Selection, as_read, canonical_label, is_on_every_instance_type,
 };
+use crate::pool::Template;
 
 /// How many values a message names; the others are only counted.
 const MOST_SHOWN: usize = 5;

@@ -3,7 +3,7 @@
 use super::demand::Demand;
 use super::scope::Scope;
 use crate::diagnostic::ErrorType;
-use crate::karpenter::{CAPACITY_TYPE_LABEL, Named, Operator, Part};
+use crate::facts::{CAPACITY_TYPE_LABEL, Named, Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -111,7 +111,7 @@ fn fits(name: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::karpenter::{Naming, Provider};
+    use crate::facts::{Naming, Provider};
 
     #[test]
     fn the_oldest_machines_are_all_of_the_first_two_generations_on_the_list() {

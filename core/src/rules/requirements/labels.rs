@@ -3,7 +3,7 @@
 use super::demand::At;
 use super::scope::Scope;
 use crate::diagnostic::Suggestion;
-use crate::karpenter::{LabelKind, likely_label};
+use crate::facts::{LabelKind, likely_label};
 use crate::rules::findings::Findings;
 use crate::rules::label_verdict::{LabelVerdict, Place};
 use crate::rules::node_class::WrongClass;

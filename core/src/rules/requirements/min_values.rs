@@ -5,11 +5,12 @@ use super::scope::{NEVER_LAUNCHES, Scope};
 use super::slips::AWS_ZONE_ID;
 use super::values::{Judgement, judge};
 use crate::diagnostic::{Diagnostic, ErrorType, Origin, Severity, counted};
-use crate::karpenter::shape::nodepool;
-use crate::karpenter::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, Field, KarpenterVersion, OS_LABEL, Operator, Requirement, Selection,
-    ZONE_LABEL, whole_number,
+use crate::facts::shape::nodepool;
+use crate::facts::{
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, KarpenterVersion, OS_LABEL, Operator, Selection, ZONE_LABEL,
 };
+use crate::json::whole_number;
+use crate::pool::{Field, Requirement};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

@@ -5,7 +5,7 @@ use super::labels::REQUIREMENT_LABEL_UNKNOWN;
 use super::scope::Scope;
 use super::slips::AWS_ZONE_ID;
 use crate::diagnostic::Suggestion;
-use crate::karpenter::{
+use crate::facts::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, Named, Operator, Part, ZONE_LABEL,
     integer, likely_label,
 };

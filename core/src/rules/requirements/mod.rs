@@ -33,7 +33,8 @@ pub use unsatisfiable::REQUIREMENT_UNSATISFIABLE;
 pub use values::{REQUIREMENT_NO_VALUE, REQUIREMENT_UNIT, REQUIREMENT_VALUE_SLIP, REQUIREMENT_VALUE_UNKNOWN};
 
 use super::findings::Findings;
-use crate::karpenter::{Operator, Template};
+use crate::facts::Operator;
+use crate::pool::Template;
 use crate::value::label::label_value;
 pub use demand::At;
 use demand::Demand;

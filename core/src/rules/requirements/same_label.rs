@@ -6,7 +6,7 @@ use super::demand::{Demand, Group};
 use super::scope::{NEVER_LAUNCHES, Scope};
 use super::{min_values, misplaced};
 use crate::diagnostic::{ErrorType, Severity, Suggestion};
-use crate::karpenter::{INSTANCE_TYPE_LABEL, KarpenterVersion, Operator, Selection};
+use crate::facts::{INSTANCE_TYPE_LABEL, KarpenterVersion, Operator, Selection};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 

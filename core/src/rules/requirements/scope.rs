@@ -1,8 +1,9 @@
 //! The context of the checks of requirements, and their shared helpers.
 
 use crate::diagnostic::quoted;
-use crate::karpenter::shape::CAPACITY_TYPES;
-use crate::karpenter::{Naming, Template, Words};
+use crate::facts::shape::CAPACITY_TYPES;
+use crate::facts::{Naming, Words};
+use crate::pool::Template;
 use crate::rules::context::Context;
 use crate::rules::label_verdict::LabelFacts;
 

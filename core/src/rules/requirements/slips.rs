@@ -3,7 +3,7 @@
 use super::demand::Demand;
 use super::scope::Scope;
 use crate::diagnostic::nearest;
-use crate::karpenter::{
+use crate::facts::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, LabelValues, OS_LABEL, Part,
     REGION_LABEL, ZONE_LABEL, ZoneForm, canonical_label, integer,
 };

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable};
-use crate::karpenter::{KarpenterVersion, LabelKind, Operator, REGION_LABEL, WINDOWS_BUILD_LABEL, integer};
+use crate::facts::{KarpenterVersion, LabelKind, Operator, REGION_LABEL, WINDOWS_BUILD_LABEL, integer};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -58,7 +58,7 @@ fn is_never_carried(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
 
 /// Whether nodes carry the label, and none of its values is a number.
 fn has_words(demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
-    let knows_label = |provider: &crate::karpenter::Provider| provider.label(demand.key).is_some();
+    let knows_label = |provider: &crate::facts::Provider| provider.label(demand.key).is_some();
     let are_words = matches!(demand.kind, LabelKind::WellKnown(values) if values.are_words());
     // A requirement on a well-known label that the provider's instance types do not carry has no effect.
     are_words

@@ -7,7 +7,7 @@ use super::demand::Demand;
 use super::scope::{NEVER_LAUNCHES, Scope, Unsatisfiable, and_others};
 use super::slips::{Slip, slip};
 use crate::diagnostic::{ErrorType, Origin, Severity, Suggestion, nearest, quoted};
-use crate::karpenter::{
+use crate::facts::{
     CAPACITY_TYPE_LABEL, KarpenterVersion, Known, LabelKind, LabelValues, Operator, Part, ProviderVersion,
     Unit, integer,
 };

@@ -10,8 +10,8 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::karpenter::DISRUPTED_TAINT;
-use crate::karpenter::Operator;
+use crate::facts::DISRUPTED_TAINT;
+use crate::facts::Operator;
 use crate::nodelimit::plan::state::{Effect, Pod, Requirement, Taint, tolerated};
 
 /// How many pods of a node are looked at. No node runs as many.

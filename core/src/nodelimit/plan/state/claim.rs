@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::marks::Marks;
 use super::pod::{Pod, Resources, Taint};
 use super::pool::Pool;
-use crate::karpenter::DISRUPTED_TAINT;
+use crate::facts::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
 
 /// The annotation by which Karpenter bounds the drain of a NodeClaim that is being deleted: a time in RFC 3339.

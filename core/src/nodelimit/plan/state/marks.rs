@@ -1,7 +1,7 @@
 //! The marks on a node that keep Karpenter from disrupting it: poolgate's, and a user's.
 
 use crate::api::{HELD_ANNOTATION, HELD_LABEL, KEEP_MARK};
-use crate::karpenter::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
+use crate::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
 
 /// What keeps Karpenter from disrupting a node, and who put it there.
 #[allow(clippy::struct_excessive_bools, reason = "each is a mark of its own")]

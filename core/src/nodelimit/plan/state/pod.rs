@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::karpenter::KarpenterVersion;
+use crate::facts::KarpenterVersion;
 use crate::policy::{FeatureGate, GateState, Policy};
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;

@@ -11,12 +11,13 @@ use super::pod::{Effect, Needs, PodCosts, Taint, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
-use crate::json::Json;
-use crate::karpenter::{
-    ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, NodePool, Operator, Provider, Template,
-    WHEN_EMPTY, canonical_label, selection_of,
+use crate::facts::{
+    ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Provider, WHEN_EMPTY,
+    canonical_label, selection_of,
 };
+use crate::json::Json;
 use crate::policy::Policy;
+use crate::pool::{NodePool, Template};
 use crate::sha256::sha256_prefix;
 
 /// A NodePool, as far as the plan depends on it.

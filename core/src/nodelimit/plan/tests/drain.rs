@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::world::{self, minutes, noon};
-use crate::karpenter::Operator;
+use crate::facts::Operator;
 
 type Labels = BTreeMap<String, String>;
 

@@ -11,7 +11,7 @@ use super::any::{any_world, seconds};
 use super::world::*;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::karpenter::DISRUPTED_TAINT;
+use crate::facts::DISRUPTED_TAINT;
 
 proptest! {
     #[test]

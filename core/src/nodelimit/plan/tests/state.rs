@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::*;
 use super::world::*;
 use crate::api::NodeLimitMode;
-use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
+use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
 
 #[test]
 fn a_pool_is_read_from_what_is_stored() {

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::super::*;
-use crate::karpenter::DISRUPTED_TAINT;
+use crate::facts::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
 use crate::policy::Policy;
 

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::karpenter::Provider;
+use crate::facts::Provider;
 use crate::rules::requirements::testing::{errors, requirements_of, warnings};
 
 const AWS: &str = "karpenter.k8s.aws";

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::karpenter::Provider;
+use crate::facts::Provider;
 use crate::rules::requirements::testing::{errors, requirements_of, warnings};
 use crate::rules::testing::infos;
 

@@ -1,6 +1,6 @@
 //! A field as it was found.
 
-use crate::json::{Json, Object};
+use crate::json::{Json, Object, whole_number};
 use serde_json::Number;
 
 /// A field of an object that may be missing, of the wrong JSON type, or too long. An explicit `null` counts as missing,
@@ -87,24 +87,6 @@ impl Field<i64> {
     pub(crate) fn integer_in(of: Option<&Object<'_>>, key: &str) -> Self {
         Self::read(of, key, |value| value.as_number().and_then(whole_number))
     }
-}
-
-/// The largest whole number that a float holds exactly.
-const EXACT: f64 = 9_007_199_254_740_991.0;
-
-/// The number if the API server accepts it as a whole one: `3.0` is; a number beyond 64 bits is not, because the
-/// API server reads it as a float which may have lost digits.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a whole float of at most 53 bits fits"
-)]
-pub(crate) fn whole_number(number: &Number) -> Option<i64> {
-    let float = || {
-        number
-            .as_f64()
-            .filter(|value| value.fract() == 0.0 && value.abs() <= EXACT)
-    };
-    number.as_i64().or_else(|| float().map(|value| value as i64))
 }
 
 impl<'v> Field<&'v Object<'v>> {

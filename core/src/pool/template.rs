@@ -4,10 +4,10 @@ use serde_json::Number;
 
 use super::door::{self, Door};
 use super::field::child;
-use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
-use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Map, Operator};
+use super::{Field, Map};
 use crate::diagnostic::{FieldPath, Segment};
+use crate::facts::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Operator, Selection, integer};
 use crate::json::{Json, Object};
 use crate::value::label::split_key;
 
@@ -130,6 +130,15 @@ impl<'a> Template<'a> {
     /// The path of the requirements.
     pub(crate) fn requirements_path() -> FieldPath {
         Self::path("requirements")
+    }
+
+    /// The key of the label in which Karpenter records the node class on NodeClaims and Nodes.
+    // karpenter: pkg/apis/v1/labels.go NodeClassLabelKey
+    pub(crate) fn node_class_label(&self) -> Option<String> {
+        let reference = self.node_class_ref.present()?;
+        let kind = reference.get("kind").and_then(Json::as_str)?;
+        let group = self.node_class_group()?;
+        Some(format!("{group}/{}", kind.to_ascii_lowercase()))
     }
 
     /// The API group of the node class: `group` in v1, the part of `apiVersion` before the slash in v1beta1.

@@ -1,10 +1,8 @@
 //! Which group and kind of node class belong together. An unknown kind is not a mistake by itself: anyone can write a
 //! provider.
 
-use super::Template;
 use super::provider::{NODE_CLASSES, NodeClassKind};
 use crate::diagnostic::nearest_within;
-use crate::json::Json;
 
 impl NodeClassKind {
     /// What is wrong with a group and a kind that no provider known to poolgate combines; `None` if nothing is, or
@@ -35,16 +33,6 @@ pub enum NodeClassMismatch {
 /// Whether one text was probably intended as the other: equal except for case and at most two typos.
 fn is_slip(written: &str, meant: &str) -> bool {
     nearest_within(2, written, [meant]).is_some()
-}
-
-/// The key of the label in which Karpenter records the node class on NodeClaims and Nodes (`NodeClassLabelKey` of
-/// `sigs.k8s.io/karpenter/pkg/apis/v1`).
-// karpenter: pkg/apis/v1/labels.go NodeClassLabelKey
-pub(crate) fn node_class_label(template: &Template<'_>) -> Option<String> {
-    let reference = template.node_class_ref.present()?;
-    let group = template.node_class_group()?;
-    let kind = reference.get("kind").and_then(Json::as_str)?;
-    Some(format!("{group}/{}", kind.to_ascii_lowercase()))
 }
 
 #[cfg(test)]

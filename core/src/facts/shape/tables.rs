@@ -4,7 +4,7 @@
 use super::ConstraintKind::{AtLeast, AtMost, Default, Matches, OneOf, Present, Within};
 use super::Shape::{self, Any, Boolean, Constrained, Integer, IntegerOrText, List, Map, Object, Open, Text};
 use super::{Pattern, constraint};
-use crate::karpenter::KarpenterVersion as V;
+use crate::facts::KarpenterVersion as V;
 
 static BUDGET_NODES: Pattern = Pattern::new(r"^((100|[0-9]{1,2})%|[0-9]+)$");
 static SCHEDULE: Pattern = Pattern::new(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly))|((.+)\s(.+)\s(.+)\s(.+)\s(.+))$");

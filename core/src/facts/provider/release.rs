@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::karpenter::KarpenterVersion;
+use crate::facts::KarpenterVersion;
 
 /// A release of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

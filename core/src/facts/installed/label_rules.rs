@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::karpenter::provider::{Ruling, domain_ends_in};
+use crate::facts::provider::{Ruling, domain_ends_in};
 
 /// The most rules that are read of a definition. Those that are published have ten at most.
 const MOST_RULES: usize = 100;

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use regex_lite::Regex;
 
+use crate::facts::KarpenterVersion;
 use crate::json::Json;
-use crate::karpenter::{KarpenterVersion, whole_number};
+use crate::json::whole_number;
 
 /// All that the definitions of any release say of one value. A definition other than Karpenter's may say it, too.
 #[derive(Debug, Clone, Copy)]
@@ -236,8 +237,8 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
-    use crate::karpenter::ApiVersion;
-    use crate::karpenter::shape::{Shape, nodepool};
+    use crate::facts::ApiVersion;
+    use crate::facts::shape::{Shape, nodepool};
 
     const PARTS: &[&str] = &[
         "0", "1", "9", "100", "0s", "h", "m", "s", "%", "Never", "never", "@daily", "@every", "a", "bc", "A",

@@ -13,7 +13,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::OnceLock;
 
 use super::{Provider, ProviderVersion};
-use crate::karpenter::{ARCH_LABEL, INSTANCE_TYPE_LABEL};
+use crate::facts::{ARCH_LABEL, INSTANCE_TYPE_LABEL};
 
 /// A part of an instance type's name that the provider makes a label of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,9 @@
 
 use super::door::{self, Beyond, Door};
 use super::field::child;
-use super::{ApiVersion, Disruption, Field, Map, Template};
+use super::{Disruption, Field, Map, Template};
 use crate::diagnostic::FieldPath;
+use crate::facts::ApiVersion;
 use crate::json::{Json, Object};
 use crate::value::quantity::{Quantity, QuantityError};
 

@@ -28,8 +28,10 @@ impl KarpenterVersion {
     pub const NODE_CLASS_NOT_EMPTY: Self =
         begins("spec.template.spec.nodeClassRef.group", "group may not be empty");
     /// Group and kind of `nodeClassRef` cannot change.
-    pub const NODE_CLASS_FIXED: Self =
-        begins("spec.template.spec.nodeClassRef", "nodeClassRef.group is immutable");
+    pub const NODE_CLASS_FIXED: Self = begins(
+        "spec.template.spec.nodeClassRef",
+        "nodeClassRef.group is immutable",
+    );
     /// The patterns of `consolidateAfter` and `expireAfter` are anchored; before, anything could follow a duration
     /// or precede `Never`.
     pub const ANCHORED_DURATIONS: Self = begins(CONSOLIDATE_AFTER, "^(([0-9]+(s|m|h))+|Never)$");

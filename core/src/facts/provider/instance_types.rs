@@ -107,7 +107,7 @@ pub(super) const fn machine(name: &'static str, cpus: u16, mib: u32) -> Instance
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::karpenter::Provider;
+    use crate::facts::Provider;
 
     fn aws() -> &'static InstanceTypes {
         let provider = Provider::of_group("karpenter.k8s.aws").expect("has data");

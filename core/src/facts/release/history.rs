@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::KarpenterVersion;
 use super::definitions::DEFINITIONS;
-use crate::karpenter::{ApiVersion, Schema};
+use crate::facts::{ApiVersion, Schema};
 
 /// A NodePool definition that Karpenter published.
 pub(super) struct Definition {

@@ -73,7 +73,7 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::karpenter::Provider;
+    use crate::facts::Provider;
 
     /// What the provider's own lines give: category, generation, family, size.
     fn by_the_provider(name: &str) -> [Option<String>; 4] {

@@ -1,16 +1,10 @@
-//! Karpenter's API as data: what a NodePool looks like, which labels Karpenter knows, and what is in which release.
-//!
-//! Reading is tolerant. Any object can be viewed; a field of the wrong type is reported once, by [`shape`], and
-//! ignored by all other code.
+//! Facts about Karpenter, its releases and its providers: which fields a NodePool has, which labels are known, what is new in
+//! which release, and what an installed definition says. No other room knows a release or a provider.
 
-mod disruption;
-pub(crate) mod door;
-mod field;
 mod installed;
 mod label_sets;
 mod labels;
 mod node_class;
-mod nodepool;
 mod operator;
 mod provider;
 mod release;
@@ -18,14 +12,8 @@ mod resource;
 mod schema_defaults;
 mod selection;
 pub(crate) mod shape;
-mod taint;
 mod target;
-mod template;
 
-pub use disruption::Disruption;
-pub use door::Map;
-pub use field::Field;
-pub(crate) use field::whole_number;
 pub(crate) use installed::Schema;
 pub use installed::{Installed, NODEPOOL_DEFINITION, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
@@ -36,8 +24,6 @@ pub(crate) use labels::{
 };
 pub use labels::{NODEPOOL_LABEL, canonical_label};
 pub use node_class::NodeClassMismatch;
-pub(crate) use node_class::node_class_label;
-pub use nodepool::NodePool;
 pub use operator::Operator;
 pub use provider::{
     ClosedDomain, ClosedSet, Definition, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS,
@@ -51,10 +37,7 @@ pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::{as_stored, schema_defaults};
 pub use selection::{Selection, integer};
 pub use shape::Availability;
-pub use taint::{Taint, TaintList};
 pub use target::{ReleaseSource, TargetKarpenter, Words};
-pub use template::{Requirement, Template};
-
 
 use crate::value::words;
 

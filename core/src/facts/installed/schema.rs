@@ -5,8 +5,8 @@
 use serde_json::{Map, Value};
 
 use super::label_rules::LabelRules;
-use crate::karpenter::ApiVersion;
-use crate::karpenter::release::Said;
+use crate::facts::ApiVersion;
+use crate::facts::release::Said;
 
 /// The schema of `spec` in one version of a definition.
 #[derive(Debug, Clone, PartialEq)]
@@ -104,9 +104,9 @@ impl Schema {
         let found = self.at(field).and_then(|node| node.get(said.keyword));
         let is_it = |value: &Value| match value {
             Value::String(text) => text == said.value,
-            Value::Object(rule) if rule.contains_key("rule") => {
-                ["message", "rule"].iter().any(|key| rule.get(*key).is_some_and(|text| text == said.value))
-            }
+            Value::Object(rule) if rule.contains_key("rule") => ["message", "rule"]
+                .iter()
+                .any(|key| rule.get(*key).is_some_and(|text| text == said.value)),
             other => other.to_string() == said.value,
         };
         found.is_some_and(|found| match found {
