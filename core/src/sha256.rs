@@ -19,7 +19,7 @@ pub fn sha256(bytes: &[u8]) -> String {
 }
 
 /// The first eight bytes of the hash as a number.
-pub(crate) fn sha256_prefix(bytes: &[u8]) -> u64 {
+pub fn sha256_prefix(bytes: &[u8]) -> u64 {
     let hash = Sha256::digest(bytes);
     hash.iter()
         .take(8)

@@ -28,7 +28,7 @@ const HISTORY_HEADER: &str = "\
 //! say of `karpenter.sh/v1`. `tests/generated-files --write` writes it again.
 
 use super::KarpenterVersion as V;
-use super::history::{Definition, ReleaseRange, said};
+use super::definition::{Definition, ReleaseRange, said};
 ";
 
 /// Fields in the order in which people write them, and findings are reported; others follow by name.
@@ -377,7 +377,7 @@ fn history() -> String {
         .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let records: Vec<Value> = records.collect();
     let mut table = format!(
-        "{HISTORY_HEADER}\npub(super) const DEFINITIONS: [Definition; {}] = [\n",
+        "{HISTORY_HEADER}\npub(crate) const DEFINITIONS: [Definition; {}] = [\n",
         records.len()
     );
     let mut before: Option<Says> = None;

@@ -79,7 +79,7 @@ impl NodeLimitMode {
 
     /// The mode by which claims above the limit of such a NodePool are counted: Soft may have been pruned from it, and no
     /// node may be lost because of that.
-    pub(crate) const UNWRITTEN_ABOVE_LIMIT: Self = Self::Soft;
+    pub const UNWRITTEN_ABOVE_LIMIT: Self = Self::Soft;
 }
 
 /// The handling of nodes above `limits.nodes`, in the words of a policy file.

@@ -5,11 +5,11 @@
 //! releases, so that values of a Karpenter newer than poolgate are not denied.
 
 mod label_rules;
+mod recognise;
 mod schema;
 
 use serde_json::Value;
 
-use super::release::releases;
 use super::{ApiVersion, KarpenterVersion, ReleaseRange};
 pub use schema::Schema;
 
@@ -56,7 +56,7 @@ impl Installed {
             return Err(UnreadableDefinition::NoVersion);
         }
         Ok(Self {
-            releases: releases(&schemas),
+            releases: recognise::releases(&schemas),
             file: None,
             versions: schemas,
         })

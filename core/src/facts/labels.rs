@@ -73,7 +73,7 @@ pub fn canonical_label<'k>(key: &'k str, provider: Option<&Provider>) -> &'k str
 /// What a requirement on a label allows in at least one release of the provider; `key` must be its current name.
 // karpenter: pkg/apis/v1/labels.go NormalizedLabelValues
 // karpenter: pkg/scheduling/requirement.go NewRequirementWithFlexibility
-pub(crate) fn selection_of<'a>(
+pub fn selection_of<'a>(
     key: &str,
     operator: Operator,
     values: &[&'a str],

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use poolgate_core::drift::{CurrentTemplate, Start};
 use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
+use poolgate_core::nodelimit::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 use poolgate_core::nodelimit::why::{Goal, Kind};
 use poolgate_core::pool::NodePool;
-use poolgate_core::nodelimit::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 
 use super::class::{NodeClass, class_of};
 use super::words::{PoolProgress, RolloutReport};

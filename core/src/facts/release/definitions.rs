@@ -2,9 +2,9 @@
 //! say of `karpenter.sh/v1`. `tests/generated-files --write` writes it again.
 
 use super::KarpenterVersion as V;
-use super::history::{Definition, ReleaseRange, said};
+use super::definition::{Definition, ReleaseRange, said};
 
-pub(super) const DEFINITIONS: [Definition; 10] = [
+pub(crate) const DEFINITIONS: [Definition; 10] = [
     Definition {
         releases: ReleaseRange { oldest: V::new(0, 37, 1), newest: V::new(0, 37, 1) },
         served: &["v1", "v1beta1"],

@@ -83,7 +83,7 @@ impl KarpenterVersion {
     pub(crate) const MIN_VALUES_OF_PODS: Self = Self::new(1, 14, 3);
     /// The annotation `karpenter.sh/disruption-cost` of a pod outranks `controller.kubernetes.io/pod-deletion-cost`.
     // karpenter 1.15.0: pkg/apis/v1/labels.go DisruptionCostAnnotationKey
-    pub(crate) const DISRUPTION_COST: Self = Self::new(1, 15, 0);
+    pub const DISRUPTION_COST: Self = Self::new(1, 15, 0);
     /// The feature gate `TerminateFirstDrift`, for static pools at their limit.
     // karpenter 1.15.0: pkg/operator/options/options.go FeatureGates.TerminateFirstDrift
     pub const TERMINATE_FIRST_DRIFT: Self = Self::new(1, 15, 0);

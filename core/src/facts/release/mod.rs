@@ -1,6 +1,7 @@
 //! Releases of Karpenter, and what each has: [`history`] looks up what definitions say, [`milestones`] names what a verdict
 //! depends on.
 
+mod definition;
 mod history;
 // Laid out by its generator: one fact is one line.
 #[rustfmt::skip]
@@ -8,8 +9,9 @@ mod definitions;
 mod milestones;
 mod served;
 
-pub use history::ReleaseRange;
-pub(crate) use history::{Said, releases};
+pub use definition::ReleaseRange;
+pub(crate) use definition::{Definition, Said};
+pub(crate) use definitions::DEFINITIONS;
 pub use served::{SERVED_KINDS, ServedKind};
 
 use std::fmt;
