@@ -192,6 +192,15 @@ impl Budget {
         self.schedule.is_absent() && self.duration.is_absent()
     }
 
+    /// The part of its window that is missing, and the one that is there; `None` if it has both, or none.
+    pub(crate) const fn half_window(&self) -> Option<(&'static str, &'static str)> {
+        match (self.schedule.is_absent(), self.duration.is_absent()) {
+            (true, false) => Some(("schedule", "duration")),
+            (false, true) => Some(("duration", "schedule")),
+            (true, true) | (false, false) => None,
+        }
+    }
+
     /// Whether it applies at any time.
     pub const fn is_always_active(&self) -> bool {
         matches!(self.timing, Timing::Always)
@@ -266,15 +275,13 @@ impl Budget {
                 "it is not a list of Karpenter's reasons",
             ));
         }
-        match (
-            typed(&self.schedule, path("schedule"))?,
-            typed(&self.duration, path("duration"))?,
-        ) {
-            (None, Some(_)) => Err(unreadable(self.path("schedule"), "it is required with duration")),
-            (Some(_), None) => Err(unreadable(self.path("duration"), "it is required with schedule")),
-            (Some(_), Some(duration)) => duration.check(path("duration")),
-            (None, None) => Ok(()),
+        typed(&self.schedule, path("schedule"))?;
+        let duration = typed(&self.duration, path("duration"))?;
+        if let Some((missing, beside)) = self.half_window() {
+            let why = format!("it is required with {beside}");
+            return Err(unreadable(self.path(missing), &why));
         }
+        duration.map_or(Ok(()), |duration| duration.check(path("duration")))
     }
 }
 
