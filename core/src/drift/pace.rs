@@ -57,6 +57,22 @@ pub enum Room {
     Exceeded,
 }
 
+impl Room {
+    /// What a node limit with this many places left does to replacements. `counts_all` says that nodes on their way out count:
+    /// those of a static pool, and those behind poolgate's gate.
+    pub const fn of(left: u32, counts_all: bool, is_hard: bool, is_exceeded: bool) -> Self {
+        if counts_all {
+            Self::Places(left)
+        } else if is_exceeded {
+            Self::Exceeded
+        } else if is_hard {
+            Self::IfGated(left)
+        } else {
+            Self::Any
+        }
+    }
+}
+
 /// How many nodes go at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rate {

@@ -348,33 +348,28 @@ fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &P
         .nodes
         .saturating_add(limit.surge(pool))
         .saturating_sub(nodes);
-    let is_static = !pool.replicas.is_absent();
+    if !pool.replicas.is_absent() {
+        let group = pool.template.node_class_group();
+        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
+        return if left == 0 && terminates_first {
+            Room::Any
+        } else {
+            Room::Places(left)
+        };
+    }
     let is_hard = limit.mode == NodeLimitMode::Hard;
     // Only a pool with a setting for poolgate's gate is known to have it.
     let is_gated = pool.node_limit_mode().is_some()
         || pool.annotated_node_limit().is_some()
         || pool.surge() > 0
         || AtLimit::annotated(pool).is_some();
-    if is_static {
-        let group = pool.template.node_class_group();
-        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
-        if left == 0 && terminates_first {
-            Room::Any
-        } else {
-            Room::Places(left)
-        }
-    } else if is_hard && is_gated {
-        // poolgate deletes one drifted node after the other to make room for its replacement.
-        let makes_room = pool.annotated_node_limit().is_some()
-            && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
-        Room::Places(left.max(u32::from(makes_room)))
-    } else if nodes > limit.nodes {
-        Room::Exceeded
-    } else if is_hard {
-        Room::IfGated(left)
-    } else {
-        Room::Any
-    }
+    let counts_all = is_hard && is_gated;
+    // poolgate deletes one drifted node after the other to make room for its replacement.
+    let makes_room = counts_all
+        && pool.annotated_node_limit().is_some()
+        && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
+    let left = left.max(u32::from(makes_room));
+    Room::of(left, counts_all, is_hard, nodes > limit.nodes)
 }
 
 /// Requires the annotation that acknowledges this change.

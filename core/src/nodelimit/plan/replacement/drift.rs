@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use super::Replacements;
-use crate::api::AtLimit;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::situation::{Memory, Situation};
@@ -41,7 +40,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Repl
 
 /// Asks for another decision where nothing that happens to this pool shows that a node may be replaced now.
 fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>) {
-    if !wants(situation) {
+    if !situation.pool.makes_room() {
         return;
     }
     let over = decided
@@ -56,7 +55,7 @@ fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>)
     }
 }
 
-/// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
+/// True if a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
 /// asks for no node before there is room.
 pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
     asks(situation)
@@ -66,17 +65,12 @@ pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Repla
         && claim.may_be_replaced_for_drift()
 }
 
-/// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
-fn wants(situation: &Situation<'_>) -> bool {
-    situation.pool.at_limit == AtLimit::Replace && situation.pool.leaves_limit_to_poolgate
-}
-
-/// Whether the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
+/// True if the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
 fn asks(situation: &Situation<'_>) -> bool {
-    wants(situation) && !situation.state.replaces_elsewhere
+    situation.pool.makes_room() && !situation.state.replaces_elsewhere
 }
 
-/// Whether nothing else happens to the pool's nodes.
+/// True if nothing else happens to the pool's nodes.
 fn is_idle(situation: &Situation<'_>) -> bool {
     let is_busy = |claim: &ClaimState<'_>| {
         claim.is_going() || !claim.conditions.initialized || claim.conditions.rebooting

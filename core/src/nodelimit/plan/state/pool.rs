@@ -113,6 +113,12 @@ impl Pool {
         Some(NodeLimit { mode, ..limit })
     }
 
+    /// True if poolgate deletes one drifted node after the other at the limit, to make room for its replacement: the pool wants
+    /// it, and lets poolgate write what Karpenter sees of the limit.
+    pub(crate) fn makes_room(&self) -> bool {
+        self.at_limit == AtLimit::Replace && self.leaves_limit_to_poolgate && !self.is_static
+    }
+
     /// Whether its limit must never be exceeded.
     pub fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
