@@ -1,13 +1,12 @@
 //! The minutes of the week that budgets leave, or do not leave, to disruption, and the budgets that would fill a gap.
 
-use super::hours::{DAY, DAYS, WEEK};
 use super::list::{Budget, Budgets};
 use super::maintenance::{WrittenWindow, windows};
 use super::reasons::{Reason, Reasons};
 use super::timing::{Timing, Windows};
 use crate::karpenter::shape::{BUDGETS, nodepool};
 use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
-use crate::value::cron::WeekMinutes;
+use crate::value::cron::{DAY, WEEK, WEEKDAYS, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 
 /// The most budgets that are spelt out to fill a gap.
@@ -223,7 +222,7 @@ impl OpenWeek {
 
 /// A minute of the week as a day and a time.
 fn clock(minute: usize) -> String {
-    let day = DAYS.get(minute / DAY % DAYS.len()).copied().unwrap_or_default();
+    let day = WEEKDAYS.get(minute / DAY % WEEKDAYS.len()).copied().unwrap_or_default();
     let (first, rest) = day.split_at_checked(1).unwrap_or_default();
     let (hour, minute) = (minute % DAY / 60, minute % 60);
     format!("{}{rest} {hour:02}:{minute:02}", first.to_uppercase())

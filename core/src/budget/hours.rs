@@ -1,13 +1,6 @@
 //! Hours of a week as people write them, such as `sat 02:00-06:00`: in local time.
 
-/// Minutes of a day.
-pub const DAY: usize = 24 * 60;
-
-/// Minutes of a week.
-pub const WEEK: usize = 7 * DAY;
-
-/// The days as written, from the first of Karpenter's week on.
-pub const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+use crate::value::cron::{DAY, WEEK, WEEKDAYS};
 
 /// The same hours on some days of every week, in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +78,7 @@ const FULL: [&str; 7] = [
 
 fn day(name: &str) -> Option<usize> {
     let is_name = |day: &&str| day.eq_ignore_ascii_case(name);
-    let short = DAYS.iter().position(is_name);
+    let short = WEEKDAYS.iter().position(is_name);
     short.or_else(|| FULL.iter().position(is_name))
 }
 

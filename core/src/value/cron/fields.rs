@@ -94,8 +94,8 @@ impl fmt::Display for CronField {
     }
 }
 
-/// Days in each month, February as in a leap year.
-const LONGEST_MONTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/// Days in each month of a leap year: the most that it has.
+pub const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /// The days of the allowed months on which a schedule fires. Bits count from day 1 of the month (bit 1) and from
 /// Sunday (bit 0).
@@ -150,7 +150,7 @@ impl Days {
             Self::Every | Self::Either { .. } => months == 0,
             Self::Weekdays(weekdays) => months == 0 || weekdays == 0,
             Self::Dates(dates) => !values(months).any(|month| {
-                let days = LONGEST_MONTHS
+                let days = LEAP_YEAR
                     .get(usize::from(month).wrapping_sub(1))
                     .copied()
                     .unwrap_or(0);

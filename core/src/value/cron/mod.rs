@@ -15,9 +15,9 @@ use std::time::Duration;
 use fields::{Days, Fields};
 
 pub use error::{CountCause, RangeItem, ScheduleError};
-pub use fields::CronField;
+pub use fields::{CronField, WEEKDAYS};
 pub use fires::FireTimes;
-pub use week::WeekMinutes;
+pub use week::{DAY, WEEK, WeekMinutes};
 
 /// When a window of a budget opens. Two spellings of the same times are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

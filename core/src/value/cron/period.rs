@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, Fields, Gaps, values};
+use super::fields::{Days, Fields, Gaps, LEAP_YEAR, values};
+use super::week::DAY;
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/// Days in each month of a leap year.
-const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// From one 29 February to the next across a century year without one, in days.
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
 pub const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
-const MINUTES_A_DAY: u32 = 24 * 60;
+const MINUTES_A_DAY: u32 = DAY as u32;
 
 /// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
 pub fn longest_gap(fields: &Fields) -> Option<Duration> {

@@ -7,10 +7,15 @@ use super::fields::{Days, Fields, values};
 use super::period::ALL_MONTHS;
 use super::{Kind, Schedule};
 
-const MINUTES: usize = 7 * 24 * 60;
+/// Minutes of a day.
+pub const DAY: usize = 24 * 60;
+
+/// Minutes of a week.
+pub const WEEK: usize = 7 * DAY;
+
 /// A week is exactly 315 words of this many bits.
 const BITS: usize = 32;
-const WORDS: usize = MINUTES / BITS;
+const WORDS: usize = WEEK / BITS;
 const WORDS_OF_DAY: usize = WORDS / 7;
 const ALL_WEEKDAYS: u64 = 0b111_1111;
 
@@ -78,7 +83,7 @@ impl WeekMinutes {
     fn widen(&mut self, length: usize) {
         let Some(last) = self.last() else { return };
         // Where the last of the windows so far ends.
-        let mut end = (last + length).saturating_sub(MINUTES);
+        let mut end = (last + length).saturating_sub(WEEK);
         for (word, first) in self.0.iter_mut().zip((0..).step_by(BITS)) {
             let begun = *word;
             if begun != 0 {
@@ -111,7 +116,7 @@ impl Schedule {
     pub fn week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
         let (fields, weekdays) = self.weekly()?;
         let mut week = beginnings(fields, weekdays);
-        let length = usize::try_from(length.as_secs() / 60).map_or(MINUTES, |length| length.min(MINUTES));
+        let length = usize::try_from(length.as_secs() / 60).map_or(WEEK, |length| length.min(WEEK));
         week.widen(length.max(1));
         Some(week)
     }
@@ -191,9 +196,9 @@ mod tests {
     fn slowly(schedule: &str, minutes: usize) -> Box<WeekMinutes> {
         let starts = week(schedule, 1).unwrap();
         let mut covered = Box::new(WeekMinutes::NONE);
-        for start in (0..MINUTES).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
+        for start in (0..WEEK).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
             for minute in start..start + minutes {
-                set(&mut covered.0, minute % MINUTES);
+                set(&mut covered.0, minute % WEEK);
             }
         }
         covered
@@ -243,7 +248,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn every_window_covers_its_minutes_and_no_other(
-            minute in 0_u8..60, every in 1_u8..60, hour in 0_u8..24, from in 0_u8..7, length in 1_usize..MINUTES,
+            minute in 0_u8..60, every in 1_u8..60, hour in 0_u8..24, from in 0_u8..7, length in 1_usize..WEEK,
         ) {
             let schedule = format!("{minute}/{every} {hour} * * {from}-6");
             prop_assert_eq!(week(&schedule, length as u64), Some(slowly(&schedule, length)));
