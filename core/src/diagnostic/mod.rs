@@ -206,6 +206,16 @@ fn names(title: &str, value: &str) -> bool {
         })
 }
 
+/// The first few of some names, and how many more there are: `a, b and 3 more`.
+pub fn first_few(names: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let first: Vec<String> = names.by_ref().take(most).map(|name| name.to_string()).collect();
+    match names.count() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// A first clause, and what is there of the others, each as a sentence.
 pub fn sentences<'t>(first: String, others: impl IntoIterator<Item = Option<&'t str>>) -> String {
     let mut text = first;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reasons, Timing};
-use poolgate_core::diagnostic::{counted, sentences};
+use poolgate_core::diagnostic::{counted, first_few, sentences};
 use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
@@ -238,14 +238,8 @@ fn expiries(subjects: &[Subject<'_>]) -> Vec<String> {
 
 /// Pools by their names, as far as these are not too many.
 fn named(pools: &[&str]) -> String {
-    match (pools, pools.len().saturating_sub(MOST_NAMED)) {
-        ([pool], _) => format!("NodePool {pool}"),
-        (_, 0) => format!("NodePools {}", pools.join(", ")),
-        (_, more) => {
-            let first: Vec<&str> = pools.iter().copied().take(MOST_NAMED).collect();
-            format!("NodePools {} and {more} more", first.join(", "))
-        }
-    }
+    let several = if pools.len() == 1 { "" } else { "s" };
+    format!("NodePool{several} {}", first_few(pools, MOST_NAMED))
 }
 
 /// `expireAfter` of a pool that leaves it out, with the origin of that default.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use poolgate_core::diagnostic::{self, FieldPath, Severity};
+use poolgate_core::diagnostic::{self, FieldPath, Severity, first_few};
 use serde::Serialize;
 
 use crate::edit::{SourceRange, TextEdit};
@@ -184,13 +184,7 @@ impl Finding {
 
     /// The other objects that it depends on; `None` if there are none.
     pub fn see(&self) -> Option<String> {
-        let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
-        let named: Vec<String> = named.collect();
-        let more = match self.elsewhere.len() - named.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!named.is_empty()).then(|| format!("see {}{more}", named.join(", ")))
+        (!self.elsewhere.is_empty()).then(|| format!("see {}", first_few(&self.elsewhere, MOST_NAMED)))
     }
 
     /// The field and the object that it is about; `None` for a document that cannot be read.

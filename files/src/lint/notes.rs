@@ -1,7 +1,7 @@
 //! What lint notes besides the rules: mistakes that no webhook ever sees, variables that were not filled in, and files named
 //! `.json` that are not JSON.
 
-use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, first_few, quoted};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, TargetKarpenter};
 use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
@@ -115,18 +115,11 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
     let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.slice(text))).collect();
     names.sort_unstable();
     names.dedup();
-    let first_ones: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
-    let others = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
+    let named = first_few(names.iter().map(|name| quoted(name)), NAMED);
     Some(Note {
         rule: text_rules::VARIABLE,
         place: Place::Field(document.path_at(first.start())),
-        message: format!(
-            "values that depend on {}{others} are not checked",
-            first_ones.join(", ")
-        ),
+        message: format!("values that depend on {named} are not checked"),
         suggestion: if names.iter().all(|name| can_be_given(name)) {
             "set these variables with --envsubst FILE, or check the output of the program that fills them in"
                 .into()

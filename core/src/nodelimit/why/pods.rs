@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::{Cause, Kind, Seen};
 use crate::budget::Reason;
+use crate::diagnostic::first_few;
 use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
 use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection};
 
@@ -139,11 +140,9 @@ impl<'s> Kept<'s> {
 }
 
 fn named(pods: &[&PodOnNode]) -> String {
-    match pods {
-        [one] => format!("pod {}", one.name),
-        [one, rest @ ..] => format!("pod {} and {} more here", one.name, rest.len()),
-        [] => "no pod".into(),
-    }
+    let names = first_few(pods.iter().map(|pod| &pod.name), 1);
+    let here = if pods.len() > 1 { " here" } else { "" };
+    format!("pod {names}{here}")
 }
 
 /// That nothing bounds the drain.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::diagnostic::{ErrorType, FieldPath, quoted};
+use crate::diagnostic::{ErrorType, FieldPath, first_few, quoted};
 use crate::json::Json;
 use crate::karpenter::shape::CAPACITY_TYPES;
 use crate::karpenter::{
@@ -14,6 +14,9 @@ use crate::policy::{DurationBounds, Glob, NodeClassPattern, TemplateBounds};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
+
+/// How many forbidden capacity types are shown: an object can hold any number of them.
+const MOST_SHOWN: usize = 3;
 
 pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, Poolgate);
 pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, Poolgate);
@@ -91,7 +94,8 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         ErrorType::Required
     };
     let title = if says {
-        format!("the pool may use {}", listed_and(&forbidden))
+        let forbidden = forbidden.iter().map(|word| quoted(word));
+        format!("the pool may use {}", first_few(forbidden, MOST_SHOWN))
     } else {
         "the pool may use every capacity type".to_owned()
     };
@@ -100,16 +104,6 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         .consequence(format!("the policy allows only {}", listed(allowed)))
         .suggest(suggestion)
         .related(related);
-}
-
-/// The first few of the words, in quotes: an object can hold any number of them.
-fn listed_and(words: &[&str]) -> String {
-    const SHOWN: usize = 3;
-    let mut shown: Vec<String> = words.iter().take(SHOWN).map(|word| quoted(word)).collect();
-    if let Some(more) = words.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        shown.push(format!("{more} more"));
-    }
-    shown.join(" and ")
 }
 
 fn is_about_capacity(requirement: &Requirement<'_>) -> bool {

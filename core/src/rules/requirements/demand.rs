@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::scope::Scope;
-use crate::diagnostic::FieldPath;
+use crate::diagnostic::{FieldPath, first_few};
 use crate::karpenter::{
     LabelKind, Operator, Part, Provider, Selection, Template, as_read, canonical_label,
     is_on_every_instance_type,
@@ -186,13 +186,8 @@ impl fmt::Display for Demand<'_> {
         if self.values.is_empty() {
             return Ok(());
         }
-        let values = self.values.iter().take(MOST_SHOWN);
-        let shown = values.map(|value| shown(value)).collect::<Vec<_>>();
-        write!(f, " [{}", shown.join(", "))?;
-        match self.values.len() - shown.len() {
-            0 => f.write_str("]"),
-            more => write!(f, " and {more} more]"),
-        }
+        let values = self.values.iter().map(|value| shown(value));
+        write!(f, " [{}]", first_few(values, MOST_SHOWN))
     }
 }
 
