@@ -10,7 +10,7 @@ use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
-use crate::rules::{self, Context, Limits, Removal, Replacement};
+use crate::rules::{self, Context, PoolLimits, Removal, DriftEffect};
 
 /// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,9 +163,9 @@ pub fn replacement(
     claims: Option<&[DriftClaim]>,
     policy: &Policy,
     at: Timestamp,
-) -> Option<Replacement> {
-    let limits = Limits::parse(new, Some(old), policy);
-    Replacement::of(new, old, &limits, claims, policy, at)
+) -> Option<DriftEffect> {
+    let limits = PoolLimits::parse(new, Some(old), policy);
+    DriftEffect::of(new, old, &limits, claims, policy, at)
 }
 
 /// What an update of a NodePool with this many nodes, if that is known, deletes of them without a replacement.
@@ -175,7 +175,7 @@ pub fn removal(
     nodes: Option<usize>,
     policy: &Policy,
 ) -> Option<Removal> {
-    let limits = Limits::parse(new, Some(old), policy);
+    let limits = PoolLimits::parse(new, Some(old), policy);
     Removal::of(new, old, &limits, nodes, policy)
 }
 

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::nodelimit::plan::ClaimState;
-use crate::nodelimit::why::{Cause, Condition, Kind};
+use crate::nodelimit::why::{Cause, Condition, CauseKind};
 
 /// How long nothing may have been outdated before a rollout is done, and how long all that is left may have been blocked
 /// before it is stuck.
@@ -294,15 +294,15 @@ impl Rollout {
     /// Whether a cause keeps a node until the deadline and beyond.
     fn lasts(&self, cause: &Cause, look: &RolloutLook<'_>) -> bool {
         let blocks = match cause.kind {
-            Kind::HeldByPoolgate | Kind::PoolFull => !look.makes_room,
-            Kind::NodeDoNotDisrupt
-            | Kind::PodDoNotDisrupt
-            | Kind::PodDisruptionBudget
-            | Kind::SeveralPodDisruptionBudgets
-            | Kind::BudgetClosed
-            | Kind::BudgetUnreadable
-            | Kind::NodeClassNotReady
-            | Kind::PoolNotReady => true,
+            CauseKind::HeldByPoolgate | CauseKind::PoolFull => !look.makes_room,
+            CauseKind::NodeDoNotDisrupt
+            | CauseKind::PodDoNotDisrupt
+            | CauseKind::PodDisruptionBudget
+            | CauseKind::SeveralPodDisruptionBudgets
+            | CauseKind::BudgetClosed
+            | CauseKind::BudgetUnreadable
+            | CauseKind::NodeClassNotReady
+            | CauseKind::PoolNotReady => true,
             _ => false,
         };
         let is_late = |until| self.deadline.is_some_and(|deadline| until > deadline);
@@ -316,7 +316,7 @@ fn patience<'c>(mut causes: impl Iterator<Item = &'c Cause>) -> SignedDuration {
     let may_pass = |cause: &Cause| {
         matches!(
             cause.kind,
-            Kind::PodDisruptionBudget | Kind::NodeClassNotReady | Kind::PoolNotReady
+            CauseKind::PodDisruptionBudget | CauseKind::NodeClassNotReady | CauseKind::PoolNotReady
         )
     };
     if causes.any(may_pass) { SLOW } else { STEADY }

@@ -16,7 +16,7 @@ use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, TargetKarpenter};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
     Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
-    PoolState, SETTLE, Settings, Taint, plan,
+    PoolState, SETTLE, Settings, NodeTaint, plan,
 };
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};
@@ -108,7 +108,7 @@ fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
 }
 
 fn node(number: usize, disrupted: bool) -> Node {
-    let taint = Taint {
+    let taint = NodeTaint {
         key: DISRUPTED_TAINT.to_owned(),
         value: String::new(),
         effect: Effect::NoSchedule,

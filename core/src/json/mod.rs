@@ -14,7 +14,7 @@ use serde_json::{Number, Value};
 
 pub use object::{Entries, Object};
 pub use parsed_size::{MOST_PER_BYTE, parsed_size};
-pub use read::{FieldMask, Fields, read};
+pub use read::{FieldMask, read};
 
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]

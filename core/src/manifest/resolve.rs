@@ -240,8 +240,8 @@ impl<'t> Resolver<'_, 't> {
         let mut explicit = outer.map(|_| HashSet::new());
         for part in merge::parts(tree, id) {
             let (key, value) = match part {
-                merge::Part::Entry { key, value } => (key, value),
-                merge::Part::Merge { key, value } => {
+                merge::MappingLine::Entry { key, value } => (key, value),
+                merge::MappingLine::Merge { key, value } => {
                     let keys = explicit.get_or_insert_with(|| map.keys().cloned().collect());
                     let merge = tree.get(key).map(|node| node.span).filter(|_| self.aliases == 0);
                     let outer = Outer {

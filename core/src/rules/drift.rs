@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::findings::Findings;
 use super::limits::{
-    Limits,
+    PoolLimits,
     room::{used_up, without_room},
 };
 use super::removal::{Removal, every};
@@ -26,7 +26,7 @@ pub static DRIFT: Rule = rule!("drift", Warning, Silent);
 pub static DRIFT_ACKNOWLEDGED: Rule = rule!("policy-drift-acknowledged", Error, Poolgate);
 
 /// Reports the nodes that this update makes Karpenter replace, and the pace.
-pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let Context {
         release,
         claims,
@@ -42,7 +42,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     if let Some(removal) = Removal::of(pool, old, limits, nodes, policy) {
         report_removal(pool, removal, findings);
     }
-    let Some(replacement) = Replacement::of(pool, old, limits, claims, policy, at) else {
+    let Some(replacement) = DriftEffect::of(pool, old, limits, claims, policy, at) else {
         return;
     };
     if let Some(digest) = &replacement.acknowledge {
@@ -74,7 +74,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
 pub fn check_scaled(
     pool: &NodePool<'_>,
     old: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     findings: &mut Findings<'_>,
 ) {
     let policy = findings.context.policy;
@@ -112,7 +112,7 @@ fn paced(pace: &str) -> String {
 /// The effect of an update of a NodePool on the nodes of the pool.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replacement {
+pub struct DriftEffect {
     /// What happens: `this change replaces up to 40 nodes`.
     pub title: String,
     /// How many nodes are replaced at most, if that is known.
@@ -134,13 +134,13 @@ pub struct Replacement {
     pub acknowledge: Option<String>,
 }
 
-impl Replacement {
+impl DriftEffect {
     /// What happens to the stored pool's nodes, if any is replaced: these NodeClaims, if they were listed, else as many as the
     /// status has.
     pub(crate) fn of(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         claims: Option<&[DriftClaim]>,
         policy: &Policy,
         at: Timestamp,
@@ -214,12 +214,12 @@ impl Replacement {
     }
 }
 
-impl Replacement {
+impl DriftEffect {
     /// Like [`Self::of`], where a pool is of v1beta1: as Karpenter 1.0 converts it.
     fn of_converted(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         claims: Option<&[DriftClaim]>,
         policy: &Policy,
         at: Timestamp,
@@ -340,7 +340,7 @@ fn title(
 }
 
 /// How the node limit restricts replacements. Karpenter itself counts a dynamic pool without the node that goes.
-fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
+fn room(pool: &NodePool<'_>, limits: &PoolLimits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
     let Some((limit, nodes)) = limits.node_limit(pool, policy).zip(nodes) else {
         return Room::Any;
     };

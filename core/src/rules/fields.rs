@@ -6,7 +6,7 @@ use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
 use crate::json::Json;
-use crate::karpenter::shape::{Fields, SchemaViolation, Shape, nodepool, violations};
+use crate::karpenter::shape::{FieldShapes, SchemaViolation, Shape, nodepool, violations};
 use crate::karpenter::{ApiVersion, LabelValues, NodePool, Operator, Provider};
 use crate::rules::rule::Rule;
 
@@ -159,7 +159,7 @@ fn report_unknown(
     object: &Json<'_>,
     path: FieldPath,
     name: &str,
-    known: Fields,
+    known: FieldShapes,
     spelling: &mut Spelling,
     findings: &mut Findings<'_>,
 ) {
@@ -199,7 +199,7 @@ impl Spelling {
         object: &Json<'_>,
         path: &FieldPath,
         name: &str,
-        known: Fields,
+        known: FieldShapes,
     ) -> Option<Suggestion> {
         self.guesses += 1;
         if self.guesses > MAX_KEPT {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::findings::{Findings, UNREADABLE};
-use super::limits::{self, Limits};
+use super::limits::{self, PoolLimits};
 use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::karpenter::{ApiVersion, NodePool, Provider, Template};
@@ -25,7 +25,7 @@ const REGISTRATION: Duration = Duration::from_mins(15);
 /// The suggestion for a grace period without end.
 const FOREVER: &str = "leave terminationGracePeriod out to wait for pods without a limit";
 
-pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let expire_after = check_expiry(pool, findings);
     let grace = check_grace(&pool.template, findings);
     if pool.version == ApiVersion::V1 {
@@ -220,7 +220,7 @@ fn written(length: Duration) -> String {
 
 fn check_hard_limit(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     expire_after: Option<NillableDuration>,
     findings: &mut Findings<'_>,
 ) {

@@ -1,7 +1,7 @@
 //! `spec.replicas`: static pools, which keep a fixed number of nodes whatever pods there are. Only v1 has them.
 
 use super::findings::Findings;
-use super::limits::{self, Limits};
+use super::limits::{self, PoolLimits};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool};
 use crate::policy::{FeatureGate, GateState};
@@ -18,7 +18,7 @@ const LARGEST: i64 = i32::MAX as i64;
 
 pub fn check(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -58,7 +58,7 @@ pub fn check(
 pub fn check_limit(
     pool: &NodePool<'_>,
     replicas: i64,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {

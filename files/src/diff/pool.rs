@@ -11,7 +11,7 @@ use poolgate_core::karpenter::{
     ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored,
 };
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
-use poolgate_core::rules::{Removal, Replacement};
+use poolgate_core::rules::{Removal, DriftEffect};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub struct PoolChange {
     /// How many nodes are replaced, drained or deleted at most: `None` if nobody knows, 0 for a pool that loses none.
     pub nodes_at_stake: Option<usize>,
     /// Which nodes are replaced.
-    pub drift: Option<Replacement>,
+    pub drift: Option<DriftEffect>,
     /// Which nodes are deleted without a replacement.
     pub removed: Option<Removal>,
     /// What the API server rejects in an update, though a new object may have it.
@@ -290,19 +290,19 @@ impl PoolChange {
 }
 
 /// The drift of a pool before Karpenter 1.0, which is not computed. An expiry there is not hashed, but nodes that are older go.
-fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<Replacement> {
+fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<DriftEffect> {
     let causes = [
         FieldPath::of(&["spec", "template"]),
         FieldPath::of(&["spec", "disruption", "expireAfter"]),
     ];
     let is_cause = |field: &&FieldPath| causes.iter().any(|cause| is_within(field, cause));
     let fields: Vec<FieldPath> = fields.iter().filter(is_cause).cloned().collect();
-    (!fields.is_empty() && nodes != Some(0)).then(|| Replacement {
+    (!fields.is_empty() && nodes != Some(0)).then(|| DriftEffect {
         title: "this change may replace all nodes of the pool".to_owned(),
         at_most: nodes,
         fields,
         doubt: Some("drift is computed for Karpenter 1.0 and newer only".to_owned()),
-        ..Replacement::default()
+        ..DriftEffect::default()
     })
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
 use poolgate_core::diagnostic::{FieldPath, counted, first_few};
-use poolgate_core::rules::Replacement;
+use poolgate_core::rules::DriftEffect;
 
 use super::compare::{ClassChange, Comparison};
 use super::pool::{Fate, PoolChange};
@@ -141,7 +141,7 @@ fn lines(change: &PoolChange) -> Vec<String> {
     lines
 }
 
-fn of_drift(drift: &Replacement) -> impl Iterator<Item = String> {
+fn of_drift(drift: &DriftEffect) -> impl Iterator<Item = String> {
     let changed = format!("{}: {} changed", drift.title, joined(&drift.fields));
     let clauses = drift.doubt.iter().chain(&drift.pace).chain(&drift.remarks);
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));

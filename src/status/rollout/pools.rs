@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use poolgate_core::drift::{CurrentTemplate, Start};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
-use poolgate_core::nodelimit::why::{Goal, Kind};
+use poolgate_core::nodelimit::why::{Goal, CauseKind};
 use poolgate_core::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 
 use super::class::{NodeClass, class_of};
@@ -155,7 +155,7 @@ impl Rollouts {
                 if let Some(why) = whys.get_mut(&*claim.state.claim.name) {
                     let is_empty = why.wanted.iter().any(|wanted| wanted.goal == Goal::Empty);
                     why.causes
-                        .retain(|cause| cause.kind != Kind::BudgetClosed || !is_empty || !empty_go_first);
+                        .retain(|cause| cause.kind != CauseKind::BudgetClosed || !is_empty || !empty_go_first);
                     claim.causes.clone_from(&why.causes);
                 }
             }

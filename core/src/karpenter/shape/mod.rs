@@ -50,7 +50,7 @@ pub const fn nodepool(version: ApiVersion) -> &'static Shape {
 }
 
 /// The fields of an object, each with its shape.
-pub type Fields = &'static [(&'static str, Shape)];
+pub type FieldShapes = &'static [(&'static str, Shape)];
 
 /// The shape of a value.
 #[derive(Debug)]
@@ -68,9 +68,9 @@ pub enum Shape {
     /// An object with keys of the user's choice.
     Map(&'static Self),
     /// An object with these fields and no others.
-    Object(Fields),
+    Object(FieldShapes),
     /// An object of which poolgate knows these fields; others are not checked.
-    Open(Fields),
+    Open(FieldShapes),
     /// A value that poolgate does not check.
     Any,
     /// A value with constraints beyond its type.
@@ -111,7 +111,7 @@ pub(crate) enum SchemaViolation<'a> {
         /// The name of the field as it is written.
         name: &'a str,
         /// The fields that the API knows there.
-        known: Fields,
+        known: FieldShapes,
     },
     /// A value, or a missing one, that violates a constraint.
     Unmet {
@@ -285,7 +285,7 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
 /// Reports the fields that are not in the table. Strict decoding rejects an unknown field even if it is null.
 fn unknown<'a>(
     map: &'a Object<'a>,
-    known: Fields,
+    known: FieldShapes,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {

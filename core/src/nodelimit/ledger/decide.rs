@@ -31,7 +31,7 @@ pub struct Facts<'a> {
 
 /// A request to create a NodeClaim.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ClaimRequest<'a> {
     /// The UID of the NodeClaim, by which it is reserved.
     pub uid: &'a Uid,
     /// The name of the NodeClaim that is to be created.
@@ -71,7 +71,7 @@ pub struct Request<'a> {
 ///   said which claims are above the limit.
 /// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
 ///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
-pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+pub fn decide(facts: &Facts<'_>, requests: &[ClaimRequest<'_>]) -> Step {
     let Some(limit) = facts.limit.value else {
         return without_limit(facts, requests);
     };
@@ -105,7 +105,7 @@ pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
 }
 
 /// Admits all requests, and closes the ledger before that.
-fn without_limit(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+fn without_limit(facts: &Facts<'_>, requests: &[ClaimRequest<'_>]) -> Step {
     let mut needs = Needs::default();
     for request in requests {
         needs.limit |= !facts.limit.is_as_of(request.arrived);
@@ -218,7 +218,7 @@ impl<'a> Round<'a> {
         self.counted + self.ledger.reservations.len()
     }
 
-    fn answer(&mut self, request: &Request<'a>, stale: bool) -> RequestVerdict {
+    fn answer(&mut self, request: &ClaimRequest<'a>, stale: bool) -> RequestVerdict {
         let uid = request.uid;
         if self.view.get(uid).is_some() || self.view.has_departed(uid) {
             // Created already: this call repeats one that was allowed.

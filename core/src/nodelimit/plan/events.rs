@@ -1,7 +1,7 @@
 //! The events that explain to users why nothing happens, or what will. Each is reported once until something
 //! changes.
 
-use super::excess::{Termination, is_termination_wanted, terminates};
+use super::excess::{ExcessDecision, is_termination_wanted, terminates};
 use super::holds::Holds;
 use super::replacement::{Ended, Obstacle, ReplacementOutcome, Replacements};
 use super::situation::{Memory, Situation, Topic};
@@ -70,7 +70,7 @@ impl EventReason {
 pub fn decide(
     situation: &Situation<'_>,
     holds: &Holds<'_>,
-    termination: &Termination<'_>,
+    termination: &ExcessDecision<'_>,
     replacements: &Replacements<'_>,
     memory: &mut Memory,
 ) -> Vec<Event> {
@@ -189,7 +189,7 @@ fn oldest_drain<'p>(situation: &Situation<'p>) -> Option<(&'p ClaimState<'p>, us
     Some((oldest, drains().count().saturating_sub(1)))
 }
 
-fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<News> {
+fn exceeded(situation: &Situation<'_>, termination: &ExcessDecision<'_>) -> Option<News> {
     let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
     let excess = situation.excess();
     (excess > 0).then_some(())?;

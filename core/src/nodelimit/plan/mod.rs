@@ -31,8 +31,8 @@ pub use situation::{Memory, Numbers};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
     Disruption, DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
-    NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState, Protection, Requirement, Resources,
-    Rights, RolloutState, SETTLE, Settings, Taint, Toleration, Tries, written_cost,
+    NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState, Protection, LabelRequirement, Resources,
+    Rights, RolloutState, SETTLE, Settings, NodeTaint, Toleration, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Cause, Kind, Seen};
+use super::{Cause, CauseKind, Seen};
 use crate::budget::Reason;
 use crate::diagnostic::first_few;
 use crate::karpenter::DO_NOT_DISRUPT_ANNOTATION;
@@ -78,7 +78,7 @@ fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
     };
     let NamespacedName { namespace, name } = &pod.name;
     Cause::new(
-        Kind::PodDoNotDisrupt,
+        CauseKind::PodDoNotDisrupt,
         format!(
             "pod {} has the annotation {DO_NOT_DISRUPT_ANNOTATION}: \"{}\"{ends}",
             pod.name,
@@ -114,7 +114,7 @@ impl<'s> Kept<'s> {
                 "PodDisruptionBudgets {} and {} both select {pods}, so no eviction is possible",
                 budget.name, other.name
             );
-            return Cause::new(Kind::SeveralPodDisruptionBudgets, text)
+            return Cause::new(CauseKind::SeveralPodDisruptionBudgets, text)
                 .change("Change spec.selector of one of them");
         }
         if budget.allowed().is_none() {
@@ -122,10 +122,10 @@ impl<'s> Kept<'s> {
                 "the status of PodDisruptionBudget {} is not up to date yet",
                 budget.name
             );
-            return Cause::new(Kind::PodDisruptionBudget, text).here(&format!(", and it covers {pods}"));
+            return Cause::new(CauseKind::PodDisruptionBudget, text).here(&format!(", and it covers {pods}"));
         }
         Cause::new(
-            Kind::PodDisruptionBudget,
+            CauseKind::PodDisruptionBudget,
             format!(
                 "PodDisruptionBudget {} allows 0 evictions (currentHealthy {}, desiredHealthy {})",
                 budget.name, budget.current_healthy, budget.desired_healthy,
@@ -148,7 +148,7 @@ fn named(pods: &[&PodOnNode]) -> String {
 /// That nothing bounds the drain.
 pub fn unbounded(seen: &Seen<'_>, consequence: &str) -> Cause {
     Cause::new(
-        Kind::NoTerminationGracePeriod,
+        CauseKind::NoTerminationGracePeriod,
         format!(
             "NodeClaim {} has no terminationGracePeriod, {consequence}",
             seen.state.name

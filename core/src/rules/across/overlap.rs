@@ -28,7 +28,7 @@ struct Contender<'a> {
 
 /// The properties that two pools must share to be interchangeable for the pods that tolerate their taints.
 #[derive(PartialEq, Eq, Hash)]
-struct Kind<'a> {
+struct OverlapKey<'a> {
     class: (&'a str, &'a str, &'a str),
     /// The pool's selection for each other label.
     labels: BTreeMap<&'a str, Selection<'a>>,
@@ -48,7 +48,7 @@ enum Overlap {
 /// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
 /// before it.
 pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
-    let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
+    let mut kinds: HashMap<OverlapKey<'_>, Vec<Contender<'_>>> = HashMap::new();
     for index in indexes {
         let known = together.pools.get(*index).zip(together.labels.get(*index));
         let contender = known.and_then(|(pool, labels)| Contender::classify(*index, pool, labels));
@@ -112,7 +112,7 @@ fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -
 
 impl<'a> Contender<'a> {
     /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
-    fn classify(index: usize, pool: &'a NodePool<'a>, labels: &LabelSets) -> Option<(Kind<'a>, Self)> {
+    fn classify(index: usize, pool: &'a NodePool<'a>, labels: &LabelSets) -> Option<(OverlapKey<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
             return None;
@@ -123,7 +123,7 @@ impl<'a> Contender<'a> {
             pool.weight.present()?
         };
         let (machines, labels) = selections(&pool.template, labels)?;
-        let kind = Kind {
+        let kind = OverlapKey {
             class: pool.template.node_class()?,
             labels,
         };
@@ -231,7 +231,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::karpenter::{LabelSets, LabelValues};
-    use crate::rules::across::testing::{Found, found, found_with};
+    use crate::rules::across::testing::{FoundAcross, found, found_with};
     use crate::rules::across::{ClassSource, NodeClasses};
 
     const ARCH: &str = "kubernetes.io/arch";
@@ -251,7 +251,7 @@ mod tests {
         pool
     }
 
-    fn overlaps(pools: &[Value]) -> Vec<Found> {
+    fn overlaps(pools: &[Value]) -> Vec<FoundAcross> {
         found(pools, "nodepool-overlap")
     }
 

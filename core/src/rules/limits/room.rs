@@ -6,7 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Limit, Limits, NODES, path};
+use super::{Limit, PoolLimits, NODES, path};
 use crate::diagnostic::{ErrorType, counted};
 use crate::drift::DriftClaim;
 use crate::json::Json;
@@ -79,7 +79,7 @@ struct Smallest {
 }
 
 /// Reports limits that leave no room for the smallest machine that the requirements allow.
-pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     // A limit of 0 switches the pool off, and another rule reports it.
     let limit_of = |size: &Size| {
         let limit = limits.get(size.resource)?.quantity()?;
@@ -179,7 +179,7 @@ pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
 /// For which of these NodeClaims a changed pool has no room for a replacement, by the status of the stored one: a clause.
 pub fn without_room(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: &NodePool<'_>,
     claims: &[&DriftClaim],
     declared: Option<&'static Provider>,
@@ -373,7 +373,7 @@ fn words<'t>(list: &Requirement<'t>) -> BTreeSet<&'t str> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{DriftClaim, Limits, counted, without_room};
+    use super::{DriftClaim, PoolLimits, counted, without_room};
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, NodePool};
     use crate::policy::Policy;
@@ -456,7 +456,7 @@ mod tests {
         };
         let pool = Json::from(&pool);
         let pool = NodePool::view(ApiVersion::V1, &pool);
-        let limits = Limits::parse(&pool, None, &Policy::default());
+        let limits = PoolLimits::parse(&pool, None, &Policy::default());
         let claims = |count: usize| -> Vec<DriftClaim> {
             let claim = |cpus: usize| DriftClaim {
                 labels: [(key.to_owned(), cpus.to_string())].into(),

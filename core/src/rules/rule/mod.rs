@@ -4,7 +4,7 @@ mod page;
 
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, RuleId, Severity};
 
-pub use page::{Evidence, Kind, Page};
+pub use page::{Evidence, FindingKind, Page};
 
 /// One rule, declared with [`rule!`](crate::rule!) beside its check. Its documentation is on its [`Page`].
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::ops::BitOr;
 
 /// The calendar times at which a schedule fires. Bit n of a set is the value n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fields {
+pub struct CalendarFields {
     pub minutes: u64,
     pub hours: u64,
     pub months: u64,

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, Fields, values};
+use super::fields::{Days, CalendarFields, values};
 use super::period::ALL_MONTHS;
-use super::{Kind, Schedule};
+use super::{Recurrence, Schedule};
 
 /// Minutes of a day.
 pub const DAY: usize = 24 * 60;
@@ -124,14 +124,14 @@ impl Schedule {
     /// Minutes that are inside such windows in every week, perhaps not all: a schedule that fires on days of the month or of the
     /// week fires on all these days of the week.
     pub(crate) fn certain_week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
-        let Kind::Calendar(fields) = &self.0 else {
+        let Recurrence::Calendar(fields) = &self.0 else {
             return None;
         };
         let days = match fields.days {
             Days::Either { weekdays, .. } => Days::Weekdays(weekdays),
             days => days,
         };
-        Self(Kind::Calendar(Fields { days, ..*fields })).week(length)
+        Self(Recurrence::Calendar(CalendarFields { days, ..*fields })).week(length)
     }
 
     /// The first minute of the week at which it fires, if it is the same every week.
@@ -143,8 +143,8 @@ impl Schedule {
     }
 
     /// The fields of a schedule that is the same every week, and its days of the week.
-    fn weekly(&self) -> Option<(&Fields, u64)> {
-        let Kind::Calendar(fields) = &self.0 else {
+    fn weekly(&self) -> Option<(&CalendarFields, u64)> {
+        let Recurrence::Calendar(fields) = &self.0 else {
             return None;
         };
         let weekdays = match fields.days {
@@ -158,7 +158,7 @@ impl Schedule {
 }
 
 /// The minutes of the week at which a schedule fires, on these days of the week.
-fn beginnings(fields: &Fields, weekdays: u64) -> Box<WeekMinutes> {
+fn beginnings(fields: &CalendarFields, weekdays: u64) -> Box<WeekMinutes> {
     let mut day = [0; WORDS_OF_DAY];
     for hour in values(fields.hours).map(usize::from) {
         for minute in values(fields.minutes).map(usize::from) {

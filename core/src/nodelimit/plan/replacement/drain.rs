@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::karpenter::DISRUPTED_TAINT;
 use crate::karpenter::Operator;
-use crate::nodelimit::plan::state::{Effect, Pod, Requirement, Taint, tolerated};
+use crate::nodelimit::plan::state::{Effect, Pod, LabelRequirement, NodeTaint, tolerated};
 
 /// How many pods of a node are looked at. No node runs as many.
 pub const MOST_PODS_ON_NODE: usize = 2_000;
@@ -160,7 +160,7 @@ impl PodOnNode {
 
     // karpenter: pkg/utils/pod/scheduling.go ToleratesDisruptedNoScheduleTaint
     fn tolerates_disruption(&self) -> bool {
-        let taint = Taint {
+        let taint = NodeTaint {
             key: DISRUPTED_TAINT.to_owned(),
             value: String::new(),
             effect: Effect::NoSchedule,
@@ -182,7 +182,7 @@ pub struct PodDisruptionBudget {
     pub name: NamespacedName,
     /// `spec.selector`, `matchLabels` as requirements too. An empty one selects every pod of the namespace, and `None`
     /// selects none.
-    pub selector: Option<Vec<Requirement>>,
+    pub selector: Option<Vec<LabelRequirement>>,
     /// `metadata.generation`: counts the changes of its `spec`.
     pub generation: i64,
     /// `status.observedGeneration`: the generation that its `status` was computed from.
@@ -221,7 +221,7 @@ impl PodDisruptionBudget {
     }
 }
 
-fn is_met(requirement: &Requirement, labels: &BTreeMap<String, String>) -> bool {
+fn is_met(requirement: &LabelRequirement, labels: &BTreeMap<String, String>) -> bool {
     let value = labels.get(&requirement.key);
     let is_listed = value.is_some_and(|value| requirement.values.contains(value));
     match requirement.operator {

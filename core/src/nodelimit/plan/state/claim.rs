@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::marks::Marks;
-use super::pod::{Pod, Resources, Taint};
+use super::pod::{Pod, Resources, NodeTaint};
 use super::pool::Pool;
 use crate::karpenter::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
@@ -271,7 +271,7 @@ pub struct Node {
     /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
     pub labels: Arc<BTreeMap<String, String>>,
     /// `spec.taints`. Nodes may share them.
-    pub taints: Arc<[Taint]>,
+    pub taints: Arc<[NodeTaint]>,
     /// `spec.unschedulable`: no new pods are scheduled here.
     pub is_cordoned: bool,
     /// Whether its condition `Ready` is true.

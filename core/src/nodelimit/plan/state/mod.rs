@@ -18,9 +18,9 @@ pub use claim::{
 pub use marks::{HeldFor, Marks};
 pub use pod::{
     DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Effect, Needs, PODS, Pod, PodCosts,
-    Protection, Resources, Taint, Toleration, tolerated, written_cost,
+    Protection, Resources, NodeTaint, Toleration, tolerated, written_cost,
 };
-pub use pool::{NodeTemplate, Pool, Requirement};
+pub use pool::{NodeTemplate, Pool, LabelRequirement};
 
 /// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);

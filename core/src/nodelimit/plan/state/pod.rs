@@ -306,7 +306,7 @@ pub enum Effect {
 
 /// A taint of a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Taint {
+pub struct NodeTaint {
     /// The key of the taint.
     pub key: String,
     /// Its value; empty if it has none.
@@ -334,7 +334,7 @@ words!(Effect {
 });
 
 impl Toleration {
-    fn tolerates(&self, taint: &Taint) -> bool {
+    fn tolerates(&self, taint: &NodeTaint) -> bool {
         self.key.as_ref().is_none_or(|key| *key == taint.key)
             && self.value.as_ref().is_none_or(|value| *value == taint.value)
             && self.effect.is_none_or(|effect| effect == taint.effect)
@@ -342,7 +342,7 @@ impl Toleration {
 }
 
 /// Whether a pod with these tolerations may run on a node with these taints.
-pub fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+pub fn tolerated(taints: &[NodeTaint], tolerations: &[Toleration]) -> bool {
     taints
         .iter()
         .filter(|taint| taint.effect != Effect::PreferNoSchedule)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::pod::{Effect, Needs, PodCosts, Taint, tolerated};
+use super::pod::{Effect, Needs, PodCosts, NodeTaint, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
@@ -157,9 +157,9 @@ fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeTemplate {
     /// What their labels must be, under the names that Karpenter uses.
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<LabelRequirement>,
     /// Taints that stay on them.
-    pub taints: Vec<Taint>,
+    pub taints: Vec<NodeTaint>,
     /// The labels that Karpenter and the provider know.
     pub known: LabelSets,
     /// The API group of the node class.
@@ -168,7 +168,7 @@ pub struct NodeTemplate {
 
 /// What a template or a selector requires of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requirement {
+pub struct LabelRequirement {
     /// The key of the label.
     pub key: String,
     /// How it relates to the values.
@@ -182,7 +182,7 @@ impl NodeTemplate {
     pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
         let group = template.node_class_group();
         let provider = group.and_then(Provider::of_group);
-        let require = |key: &str, operator, values: Vec<&str>| Requirement {
+        let require = |key: &str, operator, values: Vec<&str>| LabelRequirement {
             key: canonical_label(key, provider).to_owned(),
             operator,
             values: values.into_iter().map(str::to_owned).collect(),
@@ -205,7 +205,7 @@ impl NodeTemplate {
             requirements: labels.chain(listed).collect(),
             taints: taints
                 .filter_map(|taint| {
-                    Some(Taint {
+                    Some(NodeTaint {
                         key: taint.key.present()?.to_owned(),
                         value: taint.value.present().unwrap_or_default().to_owned(),
                         effect: Effect::parse(taint.effect.present()?)?,
