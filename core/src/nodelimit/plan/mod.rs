@@ -27,12 +27,12 @@ pub use replacement::{
     PodOnNode, ReplacementOutcome, ReplacementState,
 };
 pub(crate) use situation::Counts;
-pub use situation::{Memory, Numbers};
+pub use situation::{Memory, Numbers, RolloutState};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
     Disruption, DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
     NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState, Protection, LabelRequirement, Resources,
-    Rights, RolloutState, SETTLE, Settings, NodeTaint, Toleration, Tries, written_cost,
+    Rights, SETTLE, Settings, NodeTaint, Toleration, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.

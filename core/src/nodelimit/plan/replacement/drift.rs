@@ -7,7 +7,7 @@ use super::Replacements;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::situation::{Memory, Situation};
-use crate::nodelimit::plan::state::ClaimState;
+use crate::nodelimit::plan::state::{ClaimState, Pod};
 
 /// How long no pod that the pool could serve may have been pending: before that, some pods of the last node may not run
 /// again yet.
@@ -29,7 +29,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Repl
         }
         return;
     }
-    let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced_for_drift() && !memory.is_refused(claim);
+    let may_go = |claim: &&ClaimState<'_>| may_be_drained(claim) && !memory.is_refused(claim);
     if let Some(claim) = situation.claims.iter().copied().find(may_go) {
         decided.list(situation, claim, ReplacedFor::Drifted);
     }
@@ -62,7 +62,17 @@ pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Repla
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()
         && is_idle(situation)
-        && claim.may_be_replaced_for_drift()
+        && may_be_drained(claim)
+}
+
+/// True if the node has drifted and may be drained, as far as it and its pods show. poolgate's own marks are not a user's.
+fn may_be_drained(claim: &ClaimState<'_>) -> bool {
+    let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
+    claim.node.is_some()
+        && claim.conditions.drifted
+        && claim.has_grace_period
+        && !claim.marks().ask_to_stay()
+        && !claim.pods.iter().any(stays)
 }
 
 /// True if the pool asks for a replacement: it wants one, and no other pool's node is being replaced.

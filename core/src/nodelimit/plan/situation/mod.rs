@@ -12,7 +12,7 @@ use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
 use crate::api::{NodeLimit, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
-pub use counts::{Counts, Numbers, asks_for_replacement};
+pub use counts::{Counts, Numbers, RolloutState, asks_for_replacement};
 pub use memory::{Memory, RETRY_LASTS, Retry, Topic};
 
 /// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between
@@ -74,7 +74,10 @@ impl<'p> Situation<'p> {
                 .iter()
                 .any(|needs| state.pool.template.could_serve(needs)),
             is_growing: counts.unseen > 0 || state.claims.iter().any(ClaimState::is_starting),
-            is_draining: state.claims.iter().any(ClaimState::is_draining),
+            is_draining: state
+                .claims
+                .iter()
+                .any(|claim| claim.deleted.is_some() && !claim.is_empty()),
             lenient: None,
             limit_since: memory.see_limit(state.pool.limit, now.clock),
             ledger_since: memory.see_ledger(state.ledger.identity.as_ref(), now.clock),

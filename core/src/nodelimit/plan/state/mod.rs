@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
 pub use claim::{
-    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, RolloutState, Tries,
+    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries,
 };
 pub use marks::{HeldFor, Marks};
 pub use pod::{
