@@ -179,7 +179,7 @@ pub fn removal(
     Removal::of(new, old, &limits, nodes, policy)
 }
 
-/// Whether a stored object is being deleted.
+/// True if a stored object is being deleted.
 pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
     FieldPath::of(&["metadata", "deletionTimestamp"])
         .find(stored)

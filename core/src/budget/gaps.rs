@@ -47,7 +47,7 @@ pub enum Filling {
     Hours {
         /// A budget for each window.
         budgets: Vec<String>,
-        /// Whether they are of 0, and other hours remain in which nodes may be disrupted.
+        /// True if they are of 0, and other hours remain in which nodes may be disrupted.
         is_freeze: bool,
     },
     /// More budgets than are spelt out.
@@ -56,7 +56,7 @@ pub enum Filling {
     Irregular,
 }
 
-/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
+/// True if a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
 pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
     Budgets::parse(pool).is_ok_and(|budgets| {
         let is_read_in_full = budgets.iter().all(|budget| !budget.has_unknown_field);
@@ -65,7 +65,7 @@ pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
 }
 
 impl Budgets {
-    /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
+    /// True if no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
     /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
     /// every week.
     pub(crate) fn never_allows(&self, reason: Reason) -> bool {
@@ -77,12 +77,12 @@ impl Budgets {
         self.hold_all_week(closed.clone(), |budget| budget.is_zero() && budget.has(reason))
     }
 
-    /// Whether some budget limits a reason at every minute of every week. Windows of dates and months do not count.
+    /// True if some budget limits a reason at every minute of every week. Windows of dates and months do not count.
     pub(crate) fn always_limit(&self, reason: Reason) -> bool {
         self.hold_all_week(WeekMinutes::NONE, |budget| budget.has(reason))
     }
 
-    /// Whether one of these budgets applies at every minute of every week outside some minutes.
+    /// True if one of these budgets applies at every minute of every week outside some minutes.
     fn hold_all_week(&self, mut held: WeekMinutes, counts: impl Fn(&Budget) -> bool) -> bool {
         for budget in self {
             match &budget.timing {
@@ -251,7 +251,7 @@ pub fn budget_text(
 /// The coverage of one reason by budgets.
 struct Coverage {
     reason: Reason,
-    /// Whether one is always active.
+    /// True if one is always active.
     always: bool,
     /// The minutes of the week at which one is active.
     covered: WeekMinutes,
@@ -272,7 +272,7 @@ impl Coverage {
         }
     }
 
-    /// Whether another budget could still make a difference.
+    /// True if another budget could still make a difference.
     fn is_open_for(&self, budget: &Budget) -> bool {
         budget.has(self.reason) && !self.always && !self.covered.is_whole_week()
     }

@@ -58,7 +58,7 @@ impl WeeklyHours {
         })
     }
 
-    /// Whether a minute of the week, in local time, is in these hours.
+    /// True if a minute of the week, in local time, is in these hours.
     pub fn hold(self, minute: usize) -> bool {
         let lasts = |day: usize| (minute + WEEK - (day * DAY + self.start)) % WEEK < self.length;
         self.days.iter().enumerate().any(|(day, has)| *has && lasts(day))
@@ -82,7 +82,7 @@ fn day(name: &str) -> Option<usize> {
     short.or_else(|| FULL.iter().position(is_name))
 }
 
-/// Whether a word is days, or was probably intended as days.
+/// True if a word is days, or was probably intended as days.
 fn is_days(word: &str) -> bool {
     let first = word.split([',', '-']).next().unwrap_or_default();
     word.eq_ignore_ascii_case("daily") || day(first).is_some()

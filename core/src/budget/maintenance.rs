@@ -56,7 +56,7 @@ pub enum WrittenWindow {
 }
 
 impl MaintenanceHours {
-    /// Whether nodes may be disrupted at an instant, by the clocks of the time zones.
+    /// True if nodes may be disrupted at an instant, by the clocks of the time zones.
     pub fn allows(&self, at: Timestamp) -> bool {
         let holds = |local: &LocalHours| {
             let clock = at.to_zoned(local.zone.clone());

@@ -21,7 +21,7 @@ pub struct Pace {
     later: Later,
     /// How many at a time where poolgate's gate enforces the limit, if it is not known to, and if that is fewer.
     if_gated: Option<u32>,
-    /// Whether empty nodes go earlier: Karpenter removes a drifted node without pods for the reason `Empty`.
+    /// True if empty nodes go earlier: Karpenter removes a drifted node without pods for the reason `Empty`.
     pub empty_go_first: bool,
 }
 
@@ -151,7 +151,7 @@ impl Pace {
         }
     }
 
-    /// Whether nodes go at all, now or later.
+    /// True if nodes go at all, now or later.
     const fn moves(&self) -> bool {
         matches!(self.start, Start::Now | Start::At(_) | Start::NotBefore(_))
     }

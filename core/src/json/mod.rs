@@ -116,12 +116,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// True if it is `null`.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether it is an object.
+    /// True if it is an object.
     pub const fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }

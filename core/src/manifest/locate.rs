@@ -71,7 +71,7 @@ impl Document<'_> {
         }
     }
 
-    /// Whether aliases use this text in other places, too.
+    /// True if aliases use this text in other places, too.
     pub fn is_shared(&self, span: Span) -> bool {
         self.tree.is_shared(span)
     }

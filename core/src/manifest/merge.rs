@@ -37,13 +37,13 @@ pub fn sources(tree: &Tree<'_>, value: NodeId) -> impl Iterator<Item = NodeId> {
     list.into_iter().rev().chain(single)
 }
 
-/// Whether the value of a merge is a list of sources.
+/// True if the value of a merge is a list of sources.
 pub fn is_list(tree: &Tree<'_>, value: NodeId) -> bool {
     let is_list = |content: &Content<'_>| matches!(content, Content::Sequence(_));
     tree.get(value).is_some_and(|node| is_list(&node.content))
 }
 
-/// Whether a key is the merge key: `<<` without quotes and tags.
+/// True if a key is the merge key: `<<` without quotes and tags.
 fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
     tree.get(key).is_some_and(|node| {
         matches!(

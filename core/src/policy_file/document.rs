@@ -94,7 +94,7 @@ impl<'t> File<'t> {
         }
     }
 
-    /// Whether nothing is wrong with the text, and nothing was found in what it says.
+    /// True if nothing is wrong with the text, and nothing was found in what it says.
     pub fn none_wrong(&self, found: Found) -> Result<(), Mistakes> {
         let mistakes = self.all(found);
         if mistakes.is_empty() {

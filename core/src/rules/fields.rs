@@ -88,7 +88,7 @@ fn report_type(
     };
 }
 
-/// Whether the text at a path means a number: of nodes, or of a label that has numbers.
+/// True if the text at a path means a number: of nodes, or of a label that has numbers.
 fn means_number(object: &Json<'_>, path: &FieldPath) -> bool {
     match &*path.without_positions() {
         "spec.disruption.budgets[].nodes" => true,
@@ -133,12 +133,12 @@ fn instead_of_several(value: &Json<'_>, expected: &Shape) -> String {
     }
 }
 
-/// Whether a field holds the limits of a Provisioner, the predecessor of the NodePool.
+/// True if a field holds the limits of a Provisioner, the predecessor of the NodePool.
 fn is_wrapper(path: &FieldPath) -> bool {
     *path == FieldPath::of(&["spec", "limits", "resources"])
 }
 
-/// Whether a string can be in a YAML list without quotes.
+/// True if a string can be in a YAML list without quotes.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     !text.trim().is_empty() && text.trim().bytes().all(is_plain)

@@ -68,7 +68,7 @@ pub fn parse(
     }
 }
 
-/// Whether nothing bounds how long a node may drain. Some providers bound it by themselves.
+/// True if nothing bounds how long a node may drain. Some providers bound it by themselves.
 pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
     let settings = Provider::settings_of(pool.template.node_class_group());
     pool.template.termination_grace_period.is_absent() && settings.termination_grace_period.is_none()

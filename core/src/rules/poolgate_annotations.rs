@@ -115,7 +115,7 @@ fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findi
         .suggest(help);
 }
 
-/// Whether the pool has an annotation, readable or not.
+/// True if the pool has an annotation, readable or not.
 fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
     pool.annotation(key).is_some_and(|value| !value.is_null())
 }
@@ -314,7 +314,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Find
         .suggest("remove the annotation");
 }
 
-/// Whether there is no limit at all. Another rule reports an unreadable one.
+/// True if there is no limit at all. Another rule reports an unreadable one.
 fn sets_no_limit(pool: &NodePool<'_>) -> bool {
     let is_in_spec = match pool.limits {
         Field::Absent => false,

@@ -186,14 +186,14 @@ fn most(limit: &Quantity) -> Option<i64> {
     (!limit.is_negative()).then(|| limit.rounded_up())
 }
 
-/// Whether neither the replicas nor the limit of the stored pool was closer to the other.
+/// True if neither the replicas nor the limit of the stored pool was closer to the other.
 fn is_step_towards(replicas: i64, limit: i64, old: &NodePool<'_>) -> bool {
     let stored = old.replicas.present();
     let stored = stored.zip(old.node_limit().as_ref().and_then(most));
     stored.is_some_and(|(old_replicas, old_limit)| replicas <= old_replicas && limit >= old_limit)
 }
 
-/// Whether it is certain that a drifted node is terminated before its replacement is launched.
+/// True if it is certain that a drifted node is terminated before its replacement is launched.
 fn terminates_first(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
     let context = &findings.context;
     let group = pool.template.node_class_group();

@@ -97,7 +97,7 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// Whether a budget applies to all reasons because it lists none.
+/// True if a budget applies to all reasons because it lists none.
 fn names_no_reasons(subject: &Subject<'_>, budget: &Budget) -> bool {
     subject.budgets.are_written() && budget.reasons.is_absent()
 }
@@ -168,7 +168,7 @@ struct Expiry {
     age: String,
     is_limited: bool,
     is_v1beta1: bool,
-    /// Whether `Never` is allowed.
+    /// True if `Never` is allowed.
     has_never: bool,
 }
 
@@ -257,7 +257,7 @@ fn default_expiry(subject: &Subject<'_>) -> String {
     format!("{age}, Karpenter's default")
 }
 
-/// Whether a release removes expired nodes whatever budgets allow.
+/// True if a release removes expired nodes whatever budgets allow.
 fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
 }

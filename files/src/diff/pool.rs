@@ -71,7 +71,7 @@ pub enum Fate {
 }
 
 impl PoolChange {
-    /// Whether it has a mistake that OLD has not.
+    /// True if it has a mistake that OLD has not.
     pub fn is_worse(&self) -> bool {
         let is_unacknowledged = self
             .drift
@@ -91,7 +91,7 @@ impl PoolChange {
         Some(self.nodes.map_or(most, |nodes| most.min(nodes)))
     }
 
-    /// Whether nothing happens to it.
+    /// True if nothing happens to it.
     pub fn is_nothing(&self) -> bool {
         let lists = [&self.immutable, &self.new, &self.gone];
         self.fate == Fate::Changes
@@ -200,7 +200,7 @@ impl Judge {
         pool
     }
 
-    /// Whether Karpenter hashes the template as in v1.
+    /// True if Karpenter hashes the template as in v1.
     fn hashes_v1(&self, placed: &Placed) -> bool {
         let release = self.karpenter(placed).release();
         placed.version == ApiVersion::V1 || release.has(KarpenterVersion::V1_STORED)
@@ -306,7 +306,7 @@ fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<DriftEffect> {
     })
 }
 
-/// Whether one of two paths is that of the other, or leads to it.
+/// True if one of two paths is that of the other, or leads to it.
 fn is_within(one: &FieldPath, other: &FieldPath) -> bool {
     let (one, other) = (one.segments(), other.segments());
     one.starts_with(other) || other.starts_with(one)

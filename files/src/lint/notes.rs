@@ -63,7 +63,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     })
 }
 
-/// Whether an object is a v1 NodePool that only releases accept in which `consolidateAfter` has a default.
+/// True if an object is a v1 NodePool that only releases accept in which `consolidateAfter` has a default.
 pub fn lacks_consolidate_after(checked: &Checked<'_>) -> bool {
     let Subject::NodePool(ApiVersion::V1) = checked.subject else {
         return false;
@@ -129,7 +129,7 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
     })
 }
 
-/// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
+/// True if a finding depends on a variable that is left in the object: at its field, below it, or beside it.
 pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let in_path = |path: &FieldPath| {
         let mut segments = path.segments().iter();

@@ -12,21 +12,21 @@ use crate::api::ClaimCounts;
 pub struct CountedClaim {
     /// The `resourceVersion` of the object, to tell older states from newer ones.
     pub version: u64,
-    /// Whether it has a deletion timestamp.
+    /// True if it has a deletion timestamp.
     pub deleting: bool,
-    /// Whether Karpenter is disrupting its node, other than by a reboot in place.
+    /// True if Karpenter is disrupting its node, other than by a reboot in place.
     pub disrupted: bool,
-    /// Whether its node was initialized.
+    /// True if its node was initialized.
     pub initialized: bool,
 }
 
 impl CountedClaim {
-    /// Whether a Soft limit does not count it.
+    /// True if a Soft limit does not count it.
     const fn is_being_replaced(self) -> bool {
         self.deleting || self.disrupted
     }
 
-    /// Whether a replacement may be created while it still exists.
+    /// True if a replacement may be created while it still exists.
     const fn has_surge(self) -> bool {
         self.initialized && self.disrupted && !self.deleting
     }
@@ -134,7 +134,7 @@ impl ClaimView {
         self.claims.get(uid)
     }
 
-    /// Whether a claim with this UID existed once and is gone.
+    /// True if a claim with this UID existed once and is gone.
     pub fn has_departed(&self, uid: &Uid) -> bool {
         self.departed.contains(uid) || self.departed_before.contains(uid)
     }
@@ -164,7 +164,7 @@ impl ClaimView {
         self.claims.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
     }

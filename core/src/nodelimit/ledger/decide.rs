@@ -16,7 +16,7 @@ pub struct Facts<'a> {
     pub version: u64,
     /// The NodeClaims of the pool.
     pub claims: Observed<&'a ClaimView>,
-    /// Whether a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
+    /// True if a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
     /// time.
     pub claims_late: bool,
     /// The limit of the pool; `None` if it has none, or does not exist.
@@ -38,11 +38,11 @@ pub struct ClaimRequest<'a> {
     pub name: &'a str,
     /// When the call arrived: a limit read before that decides nothing, and nothing read before that may deny it.
     pub arrived: Moment,
-    /// Whether to deny the request if it is not known which other claims were admitted.
+    /// True if the request is denied while it is not known which other claims were admitted.
     pub strict: bool,
-    /// Whether it is admitted whatever the answer: then it gets a reservation above the limit too.
+    /// True if it is admitted whatever the answer: then it gets a reservation above the limit too.
     pub observed: bool,
-    /// Whether nothing will be created. Such a request is answered by the count and reserves nothing.
+    /// True if nothing will be created. Such a request is answered by the count and reserves nothing.
     pub dry_run: bool,
 }
 

@@ -60,7 +60,7 @@ impl EventReason {
         }
     }
 
-    /// Whether the event is of type `Warning`.
+    /// True if the event is of type `Warning`.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::NodeLimitExceeded | Self::ReplacementStopped)
     }

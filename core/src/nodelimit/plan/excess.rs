@@ -35,7 +35,7 @@ pub struct ExcessDecision<'p> {
     pub terminate: Vec<ObjectRef>,
     /// Claims that are chosen now.
     pub chosen: Vec<&'p ClaimState<'p>>,
-    /// Whether claims above the limit stay only until everything has been steady, and the limit the same, for long
+    /// True if claims above the limit stay only until everything has been steady, and the limit the same, for long
     /// enough.
     pub is_settling: bool,
     /// When to decide again, if nothing changes before.
@@ -99,12 +99,12 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
     }
 }
 
-/// Whether claims above the limit are deleted at all.
+/// True if claims above the limit are deleted at all.
 pub fn terminates(situation: &Situation<'_>) -> bool {
     situation.settings.rights.may_terminate() && is_termination_wanted(situation)
 }
 
-/// Whether the pool asks for that, whether or not poolgate may do it.
+/// True if the pool asks for that, whether or not poolgate may do it.
 pub fn is_termination_wanted(situation: &Situation<'_>) -> bool {
     let limit = situation.pool.limit.filter(|_| situation.is_acted_upon());
     limit.is_some_and(|limit| limit.over_limit == OverLimit::Terminate)
@@ -169,7 +169,7 @@ enum CostClass {
     WantedForever,
 }
 
-/// Whether a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
+/// True if a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
 /// claims are the last to be deleted.
 fn goes_last(claim: &ClaimState<'_>) -> bool {
     let is_wanted = |pod: &&Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);

@@ -51,7 +51,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether it holds.
+    /// True if it holds.
     pub fn is_true(&self) -> bool {
         &*self.status == "True"
     }

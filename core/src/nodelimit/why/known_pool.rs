@@ -18,9 +18,9 @@ pub struct KnownPool<'s> {
     pub claims: Option<Vec<ClaimState<'s>>>,
     /// Its ledger, empty if it has none; `None` if ledgers could not be read.
     pub ledger: Option<LedgerState>,
-    /// Whether nodes could be read: only they tell which claims Karpenter is disrupting.
+    /// True if nodes could be read: only they tell which claims Karpenter is disrupting.
     pub(super) knows_nodes: bool,
-    /// Whether it is known that no reconciler leads.
+    /// True if it is known that no reconciler leads.
     pub has_no_leader: bool,
     pub(super) counts: Option<Counts>,
 }
@@ -94,7 +94,7 @@ impl<'s> KnownPool<'s> {
         Room::of(left, counts_all, is_hard, self.exceeds(limit.nodes))
     }
 
-    /// Whether more nodes stay than a limit allows: Karpenter does not count those on their way out.
+    /// True if more nodes stay than a limit allows: Karpenter does not count those on their way out.
     fn exceeds(&self, limit: u32) -> bool {
         let counts = self.counts.as_ref();
         counts.is_some_and(|counts| counts.claims.staying > limit as usize)

@@ -64,7 +64,7 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
     causes
 }
 
-/// Whether Karpenter has to evict it, and may.
+/// True if Karpenter has to evict it, and may.
 // karpenter: pkg/utils/pod/scheduling.go IsEvictable
 fn is_evicted(pod: &PodOnNode, now: Timestamp) -> bool {
     pod.pod.is_active() && pod.is_drained() && pod.pod.protection(now).is_none()

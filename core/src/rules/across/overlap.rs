@@ -20,7 +20,7 @@ struct Contender<'a> {
     name: &'a str,
     weight: i64,
     taints: Vec<[&'a str; 3]>,
-    /// Whether nothing but a lack of machines keeps it from launching nodes.
+    /// True if nothing but a lack of machines keeps it from launching nodes.
     is_unlimited: bool,
     /// Its selection for each label of instance types.
     machines: BTreeMap<&'a str, Selection<'a>>,
@@ -146,7 +146,7 @@ impl<'a> Contender<'a> {
         (Reverse(self.weight), &self.taints, Reverse(self.name))
     }
 
-    /// Whether the pools have the same weight and taints.
+    /// True if the pools have the same weight and taints.
     fn is_equal(&self, other: &Self) -> bool {
         (self.weight, &self.taints) == (other.weight, &other.taints)
     }
@@ -167,7 +167,7 @@ impl<'a> Contender<'a> {
         heavier.find(|other| lacks_none(other) && other.has_all_of(self))
     }
 
-    /// Whether this pool allows every machine that the other allows.
+    /// True if this pool allows every machine that the other allows.
     fn has_all_of(&self, other: &Self) -> bool {
         self.machines.iter().all(|(key, allowed)| {
             other

@@ -48,7 +48,7 @@ pub fn check(
     room::check(pool, limits, findings);
 }
 
-/// Whether a limit of 0 or less keeps a pool from launching any node.
+/// True if a limit of 0 or less keeps a pool from launching any node.
 pub fn switches_off(pool: &NodePool<'_>) -> bool {
     let limits = pool.limits.present();
     let mut plain = PLAIN_RESOURCES

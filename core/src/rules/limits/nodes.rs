@@ -95,7 +95,7 @@ pub fn check_lowered(
         .suggest(format!("write {nodes} or more to keep all nodes"));
 }
 
-/// Whether nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
+/// True if nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
 /// reconciler ignores them.
 fn terminates(pool: &NodePool<'_>, limit: NodeLimit) -> bool {
     limit.over_limit == OverLimit::Terminate && pool.replicas.is_absent()

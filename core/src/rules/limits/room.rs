@@ -56,7 +56,7 @@ impl Size {
         labels.filter_map(|label| (label.means? == self.resource).then_some(label.key))
     }
 
-    /// Whether a limit has room for a node with this amount.
+    /// True if a limit has room for a node with this amount.
     fn fits(&self, amount: i64, limit: &Quantity) -> bool {
         let needed = (amount / self.share).checked_mul(self.unit);
         needed.is_none_or(|needed| *limit >= Quantity::from(needed))

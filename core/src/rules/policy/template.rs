@@ -54,7 +54,7 @@ fn check_labels(pool: &NodePool<'_>, required: &[String], findings: &mut Finding
     }
 }
 
-/// Whether a requirement puts the label on every node.
+/// True if a requirement puts the label on every node.
 fn is_required(pool: &NodePool<'_>, key: &str) -> bool {
     pool.template.requirements().iter().any(|requirement| {
         requirement.key == Field::Present(key) && requirement.operator == Field::Present("In")

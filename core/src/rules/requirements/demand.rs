@@ -102,12 +102,12 @@ impl<'a> Demand<'a> {
         &self.written
     }
 
-    /// Whether it allows a value.
+    /// True if it allows a value.
     pub fn allows(&self, value: &str) -> bool {
         self.written.has(value)
     }
 
-    /// Whether it names values to choose from, or to avoid.
+    /// True if it names values to choose from, or to avoid.
     pub const fn lists_values(&self) -> bool {
         matches!(self.operator, Operator::In | Operator::NotIn)
     }
@@ -124,7 +124,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Whether its `minValues` is more than this.
+    /// True if its `minValues` is more than this.
     pub fn asks_for_more_than(&self, count: usize) -> bool {
         let least = self.min_values.and_then(|least| usize::try_from(least).ok());
         least.is_some_and(|least| least > count)
@@ -135,7 +135,7 @@ impl<'a> Demand<'a> {
         self.written.listed()
     }
 
-    /// Whether every instance type certainly carries the label.
+    /// True if every instance type certainly carries the label.
     pub fn is_on_every_instance_type(&self) -> bool {
         is_on_every_instance_type(self.key, self.provider)
     }

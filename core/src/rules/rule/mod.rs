@@ -15,7 +15,7 @@ pub struct Rule {
     pub severity: Severity,
     /// The origin of a finding that sets no other.
     pub origin: Origin,
-    /// Whether it shows only when all objects of a cluster are checked together.
+    /// True if it shows only when all objects of a cluster are checked together.
     pub is_across: bool,
     /// The text of its page, see [`Rule::page`].
     pub text: &'static str,

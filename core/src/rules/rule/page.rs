@@ -77,7 +77,7 @@ impl Page {
         page
     }
 
-    /// Whether a finding is of one of the kinds.
+    /// True if a finding is of one of the kinds.
     pub fn has(&self, finding: &Diagnostic) -> bool {
         let mut kinds = self.kinds.iter();
         kinds.any(|kind| (kind.severity, kind.origin) == (finding.own_severity, finding.origin))

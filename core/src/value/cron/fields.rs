@@ -136,7 +136,7 @@ impl Days {
         }
     }
 
-    /// Whether one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
+    /// True if one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
     pub fn restrict_in_vain(dates: Set, weekdays: Set) -> bool {
         let every_date = dates.is_all_of(CronField::DayOfMonth);
         let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
@@ -144,7 +144,7 @@ impl Days {
         is_either_enough && every_date != every_weekday
     }
 
-    /// Whether none of these months ever has such a day. Every month has every day of the week.
+    /// True if none of these months ever has such a day. Every month has every day of the week.
     pub fn none_in(self, months: u64) -> bool {
         match self {
             Self::Every | Self::Either { .. } => months == 0,
@@ -192,7 +192,7 @@ impl Set {
         Self::stepped(field.lowest().into(), field.highest().into(), 1)
     }
 
-    /// Whether these are all values of a field.
+    /// True if these are all values of a field.
     pub fn is_all_of(self, field: CronField) -> bool {
         self.bits == Self::all(field).bits
     }

@@ -37,7 +37,7 @@ impl Schedule {
         parse::schedule(text).map(Self)
     }
 
-    /// Whether it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29
+    /// True if it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29
     /// February does fire.
     pub fn never_fires(&self) -> bool {
         match self.0 {
@@ -79,12 +79,12 @@ impl Schedule {
         }
     }
 
-    /// Whether both day fields are restricted, so that a day which matches either of them is enough.
+    /// True if both day fields are restricted, so that a day which matches either of them is enough.
     pub(crate) fn fires_on_either_day(&self) -> bool {
         matches!(self.0, Recurrence::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
-    /// Whether a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
+    /// True if a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
     /// `0 0 1 * 0-6`, so that it fires every day.
     pub(crate) fn restricts_days_in_vain(text: &str) -> bool {
         parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::restrict_in_vain(dates, weekdays))
@@ -100,7 +100,7 @@ impl Schedule {
         self.fire_times().next_after(instant)
     }
 
-    /// Whether it fires at least whenever `other` fires, judging by the fields alone: if true, this is certain. An
+    /// True if it fires at least whenever `other` fires, judging by the fields alone: if true, this is certain. An
     /// `@every` only covers an equal one.
     pub fn covers(&self, other: &Self) -> bool {
         match (self.0, other.0) {
@@ -116,7 +116,7 @@ impl Schedule {
     }
 }
 
-/// Whether a set contains all values of another one.
+/// True if a set contains all values of another one.
 const fn holds(ours: u64, theirs: u64) -> bool {
     theirs & !ours == 0
 }

@@ -44,7 +44,7 @@ impl WeekMinutes {
         Self(self.0.map(|word| !word))
     }
 
-    /// Whether it holds every minute of another set.
+    /// True if it holds every minute of another set.
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         self.0
             .iter()
@@ -52,13 +52,13 @@ impl WeekMinutes {
             .all(|(mine, theirs)| theirs & !mine == 0)
     }
 
-    /// Whether it holds a minute of the week.
+    /// True if it holds a minute of the week.
     pub(crate) fn has(&self, minute: usize) -> bool {
         let word = self.0.get(minute / BITS);
         word.is_some_and(|word| word >> (minute % BITS) & 1 == 1)
     }
 
-    /// Whether it holds some minute of another set.
+    /// True if it holds some minute of another set.
     pub(crate) fn has_any_of(&self, other: &Self) -> bool {
         self.0
             .iter()
@@ -66,7 +66,7 @@ impl WeekMinutes {
             .any(|(mine, theirs)| theirs & mine != 0)
     }
 
-    /// Whether it holds every minute of the week.
+    /// True if it holds every minute of the week.
     pub(crate) fn is_whole_week(&self) -> bool {
         self.0 == [u32::MAX; WORDS]
     }

@@ -34,9 +34,9 @@ const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 pub struct Holds<'p> {
     pub hold: BTreeSet<&'p str>,
     pub unhold: BTreeSet<&'p str>,
-    /// Whether a node that Karpenter would disrupt because it has drifted stays held.
+    /// True if a node that Karpenter would disrupt because it has drifted stays held.
     pub keeps_drifted: bool,
-    /// Whether a node that Karpenter would consolidate stays held.
+    /// True if a node that Karpenter would consolidate stays held.
     pub keeps_underutilized: bool,
     /// When to decide again, if nothing changes before.
     pub again_at: Option<Moment>,

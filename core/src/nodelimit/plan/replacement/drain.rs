@@ -33,7 +33,7 @@ pub struct PodOnNode {
     pub name: NamespacedName,
     /// `metadata.labels`, by which budgets select it.
     pub labels: BTreeMap<String, String>,
-    /// Whether it runs and is not ready.
+    /// True if it runs and is not ready.
     pub is_unready: bool,
     /// What else is known of it.
     pub pod: Pod,
@@ -146,13 +146,13 @@ impl PodOnNode {
         }
     }
 
-    /// Whether Karpenter's drain waits until the pod is gone.
+    /// True if Karpenter's drain waits until the pod is gone.
     // karpenter: pkg/utils/pod/scheduling.go IsDrainable
     pub(crate) fn is_drained(&self) -> bool {
         !self.pod.is_mirror && !self.tolerates_disruption()
     }
 
-    /// Whether a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
+    /// True if a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
     /// taint. Karpenter waits for the others.
     fn is_evicted(&self) -> bool {
         self.pod.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
@@ -193,12 +193,12 @@ pub struct PodDisruptionBudget {
     pub current_healthy: i64,
     /// `status.desiredHealthy`: how many must be.
     pub desired_healthy: i64,
-    /// Whether `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
+    /// True if `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
     pub lets_unready_go: bool,
 }
 
 impl PodDisruptionBudget {
-    /// Whether it selects a pod that a drain must evict.
+    /// True if it selects a pod that a drain must evict.
     pub fn covers(&self, pod: &PodOnNode) -> bool {
         self.name.namespace == pod.name.namespace
             && pod.is_evicted()
@@ -209,7 +209,7 @@ impl PodDisruptionBudget {
             })
     }
 
-    /// Whether a drain needs one of its evictions for this pod.
+    /// True if a drain needs one of its evictions for this pod.
     fn counts(&self, pod: &PodOnNode) -> bool {
         self.covers(pod) && !(self.lets_unready_go && pod.is_unready)
     }

@@ -48,13 +48,13 @@ impl ClaimState<'_> {
         self.node.map(|node| node.marks).unwrap_or_default()
     }
 
-    /// Whether it has no pods that must be scheduled on another node when its node goes.
+    /// True if it has no pods that must be scheduled on another node when its node goes.
     // karpenter: pkg/controllers/disruption/types.go Candidate.IsEmpty
     pub(crate) fn is_empty(&self) -> bool {
         !self.pods.iter().any(|pod| pod.is_reschedulable())
     }
 
-    /// Whether it was created and its node is not ready for pods yet.
+    /// True if it was created and its node is not ready for pods yet.
     pub(crate) fn is_starting(&self) -> bool {
         self.deleted.is_none() && !self.conditions.initialized
     }
@@ -64,12 +64,12 @@ impl ClaimState<'_> {
         self.deleted.is_some() || self.is_being_disrupted()
     }
 
-    /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
+    /// True if Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
     pub(crate) fn is_being_disrupted(&self) -> bool {
         self.node.is_some_and(Node::is_being_disrupted) && !self.conditions.rebooting
     }
 
-    /// Whether it is not deleted, Karpenter is disrupting its node, and no mark forbids that.
+    /// True if it is not deleted, Karpenter is disrupting its node, and no mark forbids that.
     pub(crate) fn is_openly_disrupted(&self) -> bool {
         let is_protected = if self.is_to_be_repaired() {
             self.marks().do_not_repair
@@ -84,7 +84,7 @@ impl ClaimState<'_> {
         self.conditions.disruption.map(|disruption| disruption.since)
     }
 
-    /// Whether Karpenter wants to replace the node because it is broken.
+    /// True if Karpenter wants to replace the node because it is broken.
     pub(crate) fn is_to_be_repaired(&self) -> bool {
         let is_repair = |disruption: Disruption| disruption.is_repair;
         self.deleted.is_none()
@@ -92,7 +92,7 @@ impl ClaimState<'_> {
             && self.conditions.disruption.is_some_and(is_repair)
     }
 
-    /// Whether the gate makes room for its replacement.
+    /// True if the gate makes room for its replacement.
     pub(crate) fn is_being_replaced(&self) -> bool {
         let is_disrupted = self.conditions.disruption.is_some() && !self.conditions.rebooting;
         self.deleted.is_none() && self.conditions.initialized && is_disrupted
@@ -110,13 +110,13 @@ pub struct Claim {
     pub created: Timestamp,
     /// `metadata.deletionTimestamp`; `None` while it is not being deleted.
     pub deleted: Option<Timestamp>,
-    /// Whether `status.providerID` is set: a machine was ordered.
+    /// True if `status.providerID` is set: a machine was ordered.
     pub is_launched: bool,
     /// `spec.expireAfter`; `None` for `Never`.
     pub expire_after: Option<SignedDuration>,
-    /// Whether `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
+    /// True if `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
     pub has_grace_period: bool,
-    /// Whether it has the annotation [`DEADLINE_ANNOTATION`].
+    /// True if it has the annotation [`DEADLINE_ANNOTATION`].
     pub has_deadline: bool,
     /// Karpenter's hash of the template that it was made from, if it is of the version that
     /// [`template_hash`](crate::drift::template_hash) computes.
@@ -148,7 +148,7 @@ pub struct Conditions {
 pub struct Disruption {
     /// `lastTransitionTime` of the condition.
     pub since: Timestamp,
-    /// Whether the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
+    /// True if the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
     /// that, and `karpenter.sh/do-not-disrupt` does not.
     pub is_repair: bool,
 }
@@ -166,7 +166,7 @@ pub struct Node {
     pub taints: Arc<[NodeTaint]>,
     /// `spec.unschedulable`: no new pods are scheduled here.
     pub is_cordoned: bool,
-    /// Whether its condition `Ready` is true.
+    /// True if its condition `Ready` is true.
     pub is_ready: bool,
     /// `status.allocatable`. Nodes of one kind may share it.
     pub allocatable: Arc<Resources>,
@@ -177,12 +177,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// Whether Karpenter is disrupting the node or about to.
+    /// True if Karpenter is disrupting the node or about to.
     pub(crate) fn is_being_disrupted(&self) -> bool {
         self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
     }
 
-    /// Whether the scheduler puts pods there, and Karpenter relies on that.
+    /// True if the scheduler puts pods there, and Karpenter relies on that.
     pub(crate) fn takes_pods(&self) -> bool {
         self.is_ready && !self.is_cordoned
     }
@@ -228,7 +228,7 @@ impl Tries {
         }
     }
 
-    /// Whether there was more than one, so that at least one has failed.
+    /// True if there was more than one, so that at least one has failed.
     pub const fn have_failed(self) -> bool {
         self.is_repeated
     }

@@ -29,19 +29,19 @@ pub struct Pool {
     pub uid: Arc<str>,
     /// Its node limit; `None` if it has none that can be read.
     pub limit: Option<NodeLimit>,
-    /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
+    /// True if poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
     pub leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
-    /// Whether the object itself sets the mode of its limit, by field or annotation.
+    /// True if the object itself sets the mode of its limit, by field or annotation.
     pub mode_is_written: bool,
     /// Its budgets. If they cannot be read, Karpenter cannot read them either, so it disrupts nothing.
     pub budgets: Result<Budgets, UnreadableBudget>,
-    /// Whether it is a static pool (`spec.replicas`).
+    /// True if it is a static pool (`spec.replicas`).
     pub is_static: bool,
-    /// Whether it has a deletion timestamp.
+    /// True if it has a deletion timestamp.
     pub is_deleted: bool,
-    /// Whether consolidation may disrupt nodes that are not empty.
+    /// True if consolidation may disrupt nodes that are not empty.
     pub(crate) consolidates_underutilized: bool,
     /// How many nodes more it may have while nodes are replaced.
     pub surge: u32,
@@ -51,7 +51,7 @@ pub struct Pool {
     pub repair_grace_period: Duration,
     /// Which annotations say what the disruption of its pods costs.
     pub pod_costs: PodCosts,
-    /// Whether its condition `Ready` is true: Karpenter creates nodes for it.
+    /// True if its condition `Ready` is true: Karpenter creates nodes for it.
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
     pub(crate) class_ready_since: Option<Timestamp>,
@@ -119,7 +119,7 @@ impl Pool {
         self.at_limit == AtLimit::Replace && self.leaves_limit_to_poolgate && !self.is_static
     }
 
-    /// Whether its limit must never be exceeded.
+    /// True if its limit must never be exceeded.
     pub fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
@@ -217,7 +217,7 @@ impl NodeTemplate {
         }
     }
 
-    /// Whether a new node of the pool might take a pod. True if that cannot be determined.
+    /// True if a new node of the pool might take a pod, or that cannot be determined.
     pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
         tolerated(&self.taints, &needs.tolerations)
             && needs
