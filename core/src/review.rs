@@ -10,7 +10,7 @@ use crate::json::{FieldMask, Json};
 use crate::karpenter::shape::nodepool;
 use crate::karpenter::{ApiVersion, GROUP, NodePool, TargetKarpenter};
 use crate::policy::Policy;
-use crate::rules::{self, Context, PoolLimits, Removal, DriftEffect};
+use crate::rules::{self, Context, DriftEffect, PoolLimits, Removal};
 
 /// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::nodelimit::plan::ClaimState;
-use crate::nodelimit::why::{Cause, Condition, CauseKind};
+use crate::nodelimit::why::{Cause, CauseKind, Condition};
 
 /// How long nothing may have been outdated before a rollout is done, and how long all that is left may have been blocked
 /// before it is stuck.

@@ -15,8 +15,8 @@ use poolgate_core::karpenter::ApiVersion::V1;
 use poolgate_core::karpenter::{DISRUPTED_TAINT, NodePool, TargetKarpenter};
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
-    PoolState, SETTLE, Settings, NodeTaint, plan,
+    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, NodeTaint, Now,
+    Pool, PoolState, SETTLE, Settings, plan,
 };
 use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use poolgate_core::policy_file::{self, MAX_BYTES, PolicyMistake, Mistakes, ReadPolicy};
+use poolgate_core::policy_file::{self, MAX_BYTES, Mistakes, PolicyMistake, ReadPolicy};
 
 use crate::sources::read_bytes;
 

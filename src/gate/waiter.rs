@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::nodelimit::ledger::{Moment, ClaimRequest, RequestVerdict, Uid};
+use poolgate_core::nodelimit::ledger::{ClaimRequest, Moment, RequestVerdict, Uid};
 use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 

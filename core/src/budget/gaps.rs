@@ -222,7 +222,10 @@ impl OpenWeek {
 
 /// A minute of the week as a day and a time.
 fn clock(minute: usize) -> String {
-    let day = WEEKDAYS.get(minute / DAY % WEEKDAYS.len()).copied().unwrap_or_default();
+    let day = WEEKDAYS
+        .get(minute / DAY % WEEKDAYS.len())
+        .copied()
+        .unwrap_or_default();
     let (first, rest) = day.split_at_checked(1).unwrap_or_default();
     let (hour, minute) = (minute % DAY / 60, minute % 60);
     format!("{}{rest} {hour:02}:{minute:02}", first.to_uppercase())

@@ -204,7 +204,8 @@ impl Document<'_> {
     fn merged(&self, at: FoundNode, value: NodeId, name: &str, depth: usize) -> Option<FoundNode> {
         let depth = depth.checked_sub(1)?;
         let sources = merge::sources(&self.tree, value);
-        let found = sources.filter_map(|node| self.entry(self.followed(FoundNode { node, ..at }), name, depth));
+        let found =
+            sources.filter_map(|node| self.entry(self.followed(FoundNode { node, ..at }), name, depth));
         found.last()
     }
 }

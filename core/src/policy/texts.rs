@@ -174,7 +174,9 @@ pub const PROVIDER_RELEASE: Text<ProviderVersion> = Text {
 };
 
 pub const RESOURCE: Text<String> = Text {
-    pattern: || Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$"),
+    pattern: || {
+        Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$")
+    },
     parse: |text| {
         let likely = likely_resource(text).map(Suggestion::did_you_mean);
         is(

@@ -12,7 +12,7 @@ mod policy_test;
 #[cfg(test)]
 mod tests;
 
-pub use document::{MAX_BYTES, PolicyMistake, Mistakes};
+pub use document::{MAX_BYTES, Mistakes, PolicyMistake};
 pub use policy_test::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
 
 use serde_json::Value;

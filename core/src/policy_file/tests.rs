@@ -337,11 +337,11 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
             "1.5h",
             r#""1.5h": fractions are not allowed, only whole seconds, minutes and hours"#,
         ),
+        ("100ms", r#""100ms": a duration takes only the units s, m and h"#),
         (
-            "100ms",
-            r#""100ms": a duration takes only the units s, m and h"#,
+            "1d",
+            r#""1d": a duration takes only the units s, m and h. Write 24h"#,
         ),
-        ("1d", r#""1d": a duration takes only the units s, m and h. Write 24h"#),
         (
             "never",
             r#""never": Never is no length of time. Write 24h, for example"#,

@@ -4,7 +4,7 @@
 
 use super::findings::Findings;
 use super::lifetime::drains_without_end;
-use super::limits::{self, PoolLimits, NODES};
+use super::limits::{self, NODES, PoolLimits};
 use crate::api::{
     AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
     NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::limits::{PoolLimits, NODES, path};
+use super::limits::{NODES, PoolLimits, path};
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
 use crate::diagnostic::{FieldPath, counted};
 use crate::karpenter::NodePool;

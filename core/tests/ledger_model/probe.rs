@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    CountedClaim, ClaimView, Facts, Ledger, Moment, Observed, ClaimRequest, RequestVerdict, Step, Write, decide,
+    ClaimRequest, ClaimView, CountedClaim, Facts, Ledger, Moment, Observed, RequestVerdict, Step, Write,
+    decide,
 };
 
 use crate::fingerprint::Fast;

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use poolgate_core::api::MAX_SURGE;
 use poolgate_core::nodelimit::ledger::{
-    CountedClaim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
-    ClaimRequest, RequestVerdict, Step, Uid, Write, decide,
+    ClaimRequest, ClaimView, CountedClaim, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce,
+    Needs, Observed, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 

@@ -11,7 +11,7 @@ use poolgate_core::karpenter::{
     ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored,
 };
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
-use poolgate_core::rules::{Removal, DriftEffect};
+use poolgate_core::rules::{DriftEffect, Removal};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

@@ -145,8 +145,8 @@ fn of_drift(drift: &DriftEffect) -> impl Iterator<Item = String> {
     let changed = format!("{}: {} changed", drift.title, joined(&drift.fields));
     let clauses = drift.doubt.iter().chain(&drift.pace).chain(&drift.remarks);
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
-    let claims =
-        (!drift.node_claims.is_empty()).then(|| format!("NodeClaims: {}", first_few(&drift.node_claims, MOST_NAMED)));
+    let claims = (!drift.node_claims.is_empty())
+        .then(|| format!("NodeClaims: {}", first_few(&drift.node_claims, MOST_NAMED)));
     let kept = drift.kept.iter().take(MOST_NAMED);
     let kept = kept.map(|(claim, why)| format!("NodeClaim {claim} stays: {why}"));
     let more = drift.kept.len().saturating_sub(MOST_NAMED);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::karpenter::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, NodeTaint};
+use poolgate_core::nodelimit::plan::{Effect, Marks, Node, NodeTaint, Resources};
 use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;

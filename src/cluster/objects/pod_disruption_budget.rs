@@ -1,7 +1,7 @@
 //! PodDisruptionBudgets.
 
 use poolgate_core::karpenter::Operator;
-use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, LabelRequirement};
+use poolgate_core::nodelimit::plan::{LabelRequirement, NamespacedName, PodDisruptionBudget};
 use serde::Deserialize;
 
 use super::{Metadata, Object, Texts};

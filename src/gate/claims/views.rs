@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
-use poolgate_core::nodelimit::ledger::{CountedClaim, ClaimView, Moment, ReadSpan, Uid};
+use poolgate_core::nodelimit::ledger::{ClaimView, CountedClaim, Moment, ReadSpan, Uid};
 
 use crate::runtime::telemetry::Invariants;
 

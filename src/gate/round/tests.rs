@@ -7,7 +7,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::nodelimit::ledger::{CountedClaim, ClaimView, ReadSpan};
+use poolgate_core::nodelimit::ledger::{ClaimView, CountedClaim, ReadSpan};
 use serde_json::json;
 use tokio::sync::{Semaphore, oneshot};
 use tower::service_fn;

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use poolgate_core::drift::{CurrentTemplate, Start};
 use poolgate_core::json::Json;
 use poolgate_core::karpenter::{ApiVersion, NodePool};
-use poolgate_core::nodelimit::why::{Goal, CauseKind};
+use poolgate_core::nodelimit::why::{CauseKind, Goal};
 use poolgate_core::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
 
 use super::class::{NodeClass, class_of};
@@ -154,8 +154,9 @@ impl Rollouts {
             for claim in claims.iter_mut() {
                 if let Some(why) = whys.get_mut(&*claim.state.claim.name) {
                     let is_empty = why.wanted.iter().any(|wanted| wanted.goal == Goal::Empty);
-                    why.causes
-                        .retain(|cause| cause.kind != CauseKind::BudgetClosed || !is_empty || !empty_go_first);
+                    why.causes.retain(|cause| {
+                        cause.kind != CauseKind::BudgetClosed || !is_empty || !empty_go_first
+                    });
                     claim.causes.clone_from(&why.causes);
                 }
             }

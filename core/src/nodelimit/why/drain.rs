@@ -1,6 +1,6 @@
 //! The causes that keep a deleted node.
 
-use super::{Cause, Condition, CauseKind, Seen, pods};
+use super::{Cause, CauseKind, Condition, Seen, pods};
 use crate::nodelimit::plan::PodOnNode;
 
 /// The causes that hold up its drain.

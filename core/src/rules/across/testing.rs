@@ -22,7 +22,12 @@ pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found
 }
 
 /// The findings of a rule on these pools, with these node classes, where these labels are known.
-pub fn found_with(labels: &LabelSets, pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<FoundAcross> {
+pub fn found_with(
+    labels: &LabelSets,
+    pools: &[Value],
+    classes: &NodeClasses,
+    rule: &str,
+) -> Vec<FoundAcross> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
     let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();

@@ -1,7 +1,7 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::amount::LIMIT_AMOUNT;
-use super::{PoolLimits, NODES, path};
+use super::{NODES, PoolLimits, path};
 use crate::api::{NodeLimit, OverLimit};
 use crate::diagnostic::{ErrorType, counted};
 use crate::json::Json;

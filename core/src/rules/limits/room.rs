@@ -6,7 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Limit, PoolLimits, NODES, path};
+use super::{Limit, NODES, PoolLimits, path};
 use crate::diagnostic::{ErrorType, counted};
 use crate::drift::DriftClaim;
 use crate::json::Json;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike as _, Utc};
 use jiff::Timestamp;
 
-use super::fields::{CronField, Days, CalendarFields, Set, values};
+use super::fields::{CalendarFields, CronField, Days, Set, values};
 use super::{Recurrence, Schedule};
 
 /// How many years after the year of the instant Karpenter's parser searches for the next fire.

@@ -12,7 +12,7 @@ mod week;
 
 use std::time::Duration;
 
-use fields::{Days, CalendarFields};
+use fields::{CalendarFields, Days};
 
 pub use error::{CountCause, RangeItem, ScheduleError};
 pub use fields::{CronField, WEEKDAYS};
@@ -111,7 +111,8 @@ impl Schedule {
                     && holds(ours.months, theirs.months)
                     && holds_days(ours.days, theirs.days)
             }
-            (Recurrence::Every(_), Recurrence::Calendar(_)) | (Recurrence::Calendar(_), Recurrence::Every(_)) => false,
+            (Recurrence::Every(_), Recurrence::Calendar(_))
+            | (Recurrence::Calendar(_), Recurrence::Every(_)) => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Recurrence;
 use super::error::{CountCause, RangeItem, ScheduleError};
-use super::fields::{CronField, Days, CalendarFields, MACROS, Set};
+use super::fields::{CalendarFields, CronField, Days, MACROS, Set};
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 

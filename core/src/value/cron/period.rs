@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, CalendarFields, Gaps, LEAP_YEAR, values};
+use super::fields::{CalendarFields, Days, Gaps, LEAP_YEAR, values};
 use super::week::DAY;
 
 /// Days in each month of a common year.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, CalendarFields, values};
+use super::fields::{CalendarFields, Days, values};
 use super::period::ALL_MONTHS;
 use super::{Recurrence, Schedule};
 

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::karpenter::DISRUPTED_TAINT;
 use crate::karpenter::Operator;
-use crate::nodelimit::plan::state::{Effect, Pod, LabelRequirement, NodeTaint, tolerated};
+use crate::nodelimit::plan::state::{Effect, LabelRequirement, NodeTaint, Pod, tolerated};
 
 /// How many pods of a node are looked at. No node runs as many.
 pub const MOST_PODS_ON_NODE: usize = 2_000;

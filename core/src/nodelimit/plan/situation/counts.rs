@@ -146,7 +146,9 @@ impl Situation<'_> {
     pub fn numbers(&self, unrepaired: usize) -> Numbers {
         let (pool, counts) = (self.pool, &self.counts);
         let claims = self.claims.iter();
-        let states: Vec<_> = claims.map(|claim| RolloutState::of(claim, pool, self.wall)).collect();
+        let states: Vec<_> = claims
+            .map(|claim| RolloutState::of(claim, pool, self.wall))
+            .collect();
         let in_state = |state| states.iter().filter(|own| **own == state).count();
         Numbers {
             nodes: number(match pool.limit {

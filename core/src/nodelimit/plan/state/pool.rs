@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::pod::{Effect, Needs, PodCosts, NodeTaint, tolerated};
+use super::pod::{Effect, Needs, NodeTaint, PodCosts, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;

@@ -62,7 +62,11 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
     for machine in &mut tainted.claims {
         let key = "team".to_owned();
         let (value, effect) = ("red".to_owned(), Effect::NoSchedule);
-        machine.node.as_mut().unwrap().taint(NodeTaint { key, value, effect });
+        machine
+            .node
+            .as_mut()
+            .unwrap()
+            .taint(NodeTaint { key, value, effect });
     }
     assert_eq!(held(&tainted).len(), 2);
     for machine in &mut tainted.claims {
