@@ -173,7 +173,7 @@ impl DriftEffect {
             kept,
             ..
         } = replaced.unwrap_or_default();
-        match without_room(pool, limits, old, &drifting, policy.cluster.provider) {
+        match without_room(pool, limits, old, &drifting) {
             Some(without) => remarks.push(without),
             None => remarks.extend(used_up(pool, old)),
         }

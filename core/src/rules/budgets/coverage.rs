@@ -206,7 +206,7 @@ mod tests {
     use crate::budget::{Budgets, Reason};
     use crate::json::Json;
     use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool};
-    use crate::manifest::{PoolLimits, parse};
+    use crate::manifest::{Limits, parse};
     use crate::rules::testing::findings_for;
 
     /// The rules whose suggestions are budgets to add.
@@ -245,7 +245,7 @@ mod tests {
         for part in suggestion.split('{').skip(1) {
             let (budget, _) = part.split_once('}').expect("an end");
             let text = format!("{{{budget}}}");
-            let document = parse(&text, &PoolLimits::default());
+            let document = parse(&text, &Limits::default());
             budgets.push(document.into_iter().next().expect("a budget").into_value());
         }
         budgets

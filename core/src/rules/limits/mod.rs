@@ -45,7 +45,6 @@ pub fn check(
     if let Some(old) = old {
         nodes::check_use(limits, old, findings);
     }
-    room::check(pool, limits, findings);
 }
 
 /// True if a limit of 0 or less keeps a pool from launching any node.
