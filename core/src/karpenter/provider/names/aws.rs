@@ -37,7 +37,7 @@ pub(super) fn cut(named: Named<'_>, part: Part) -> Option<Cow<'_, str>> {
         Part::Size => size.filter(|_| is_split)?,
         Part::Flex if family.contains("-flex") => "true",
         Part::Flex => "false",
-        Part::Name | Part::Shape | Part::Series | Part::Version => return None,
+        Part::Name | Part::Shape => return None,
     };
     Some(Cow::Borrowed(value))
 }

@@ -1,9 +1,7 @@
 //! What providers cut out of the names of their instance types and give them as labels: each function is the provider's
 //! own, in Rust. Where its source is not known, nothing is cut.
 
-mod alibaba;
 mod aws;
-mod azure;
 mod gcp;
 
 use std::borrow::Cow;
@@ -31,10 +29,6 @@ pub enum Part {
     Flex,
     /// Such as `standard` of `n2-standard-4`.
     Shape,
-    /// Such as `Ds_v5` of `Standard_D4s_v5`.
-    Series,
-    /// Such as `5` of `Standard_D4s_v5`.
-    Version,
 }
 
 /// What is known of an instance type: its name or, if not even that, its family.
@@ -71,13 +65,11 @@ const LISTED: [Part; 4] = [Part::Name, Part::Category, Part::Family, Part::Size]
 
 static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]);
 static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]);
-static AZURE: Naming = Naming::new(azure::LABELS, &[azure::cut]);
 static GOOGLE_CLOUD: Naming = Naming::new(gcp::LABELS, &[gcp::cut, gcp::cut_before_0_2])
     .without_hyphens_since(
         ProviderVersion::new(0, 2, 0),
         "a family has no hyphen in release 0.2.0 and newer",
     );
-static ALIBABA_CLOUD: Naming = Naming::new(alibaba::LABELS, &[alibaba::cut]);
 
 impl Naming {
     const fn new(labels: &'static [(&'static str, Part)], cuts: &'static [Cut]) -> Self {
@@ -99,9 +91,7 @@ impl Naming {
         Some(match provider.group {
             "karpenter.k8s.aws" => &AWS,
             "eks.amazonaws.com" => &EKS_AUTO_MODE,
-            "karpenter.azure.com" => &AZURE,
             "karpenter.k8s.gcp" => &GOOGLE_CLOUD,
-            "karpenter.k8s.alibabacloud" => &ALIBABA_CLOUD,
             _ => return None,
         })
     }
@@ -150,13 +140,7 @@ mod tests {
 
     #[test]
     fn every_label_that_is_cut_is_one_of_the_provider() {
-        for group in [
-            "karpenter.k8s.aws",
-            "eks.amazonaws.com",
-            "karpenter.azure.com",
-            "karpenter.k8s.gcp",
-            "karpenter.k8s.alibabacloud",
-        ] {
+        for group in ["karpenter.k8s.aws", "eks.amazonaws.com", "karpenter.k8s.gcp"] {
             let provider = Provider::of_group(group).expect("has data");
             let naming = Naming::of(provider).expect("its source is known");
             for (label, part) in naming.labels {
@@ -193,7 +177,5 @@ mod tests {
             assert!(!has(part, value), "{value}");
         }
         assert_eq!(AWS.known(Part::Generation, aws), None);
-        let azure = Provider::of_group("karpenter.azure.com").expect("has data");
-        assert_eq!(AZURE.known(Part::Family, azure), None);
     }
 }
