@@ -11,7 +11,7 @@ use crate::facts::{ApiVersion, GROUP, TargetKarpenter};
 use crate::json::{FieldMask, Json};
 use crate::policy::Policy;
 use crate::pool::NodePool;
-use crate::rules::{self, Context, Limits, Removal, Replacement};
+use crate::rules::{self, Context, DriftEffect, PoolLimits, Removal};
 
 /// What kind of object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,9 +164,9 @@ pub fn replacement(
     claims: Option<&[DriftClaim]>,
     policy: &Policy,
     at: Timestamp,
-) -> Option<Replacement> {
-    let limits = Limits::parse(new, Some(old), policy);
-    Replacement::of(new, old, &limits, claims, policy, at)
+) -> Option<DriftEffect> {
+    let limits = PoolLimits::parse(new, Some(old), policy);
+    DriftEffect::of(new, old, &limits, claims, policy, at)
 }
 
 /// What an update of a NodePool with this many nodes, if that is known, deletes of them without a replacement.
@@ -176,11 +176,11 @@ pub fn removal(
     nodes: Option<usize>,
     policy: &Policy,
 ) -> Option<Removal> {
-    let limits = Limits::parse(new, Some(old), policy);
+    let limits = PoolLimits::parse(new, Some(old), policy);
     Removal::of(new, old, &limits, nodes, policy)
 }
 
-/// Whether a stored object is being deleted.
+/// True if a stored object is being deleted.
 pub(crate) fn is_being_deleted(stored: &Json<'_>) -> bool {
     FieldPath::of(&["metadata", "deletionTimestamp"])
         .find(stored)

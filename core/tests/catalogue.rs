@@ -16,7 +16,7 @@ use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, review, review_deletion};
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
-use poolgate_core::rules::rule::{Evidence, Kind, Rule};
+use poolgate_core::rules::rule::{Evidence, FindingKind, Rule};
 use serde_json::{Value, json};
 
 /// The object around an example: nothing that any rule would report.
@@ -244,7 +244,7 @@ fn advice_shares_no_rule_with_what_karpenter_rejects() {
     for rule in CATALOGUE {
         let kinds = rule.page().kinds;
         let advises = kinds.iter().any(|kind| kind.severity < Severity::Error);
-        let rejects = |kind: &Kind| kind.severity == Severity::Error && kind.origin.is_karpenters();
+        let rejects = |kind: &FindingKind| kind.severity == Severity::Error && kind.origin.is_karpenters();
         assert!(!(advises && kinds.iter().any(rejects)), "{}", rule.id);
     }
 }

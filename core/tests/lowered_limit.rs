@@ -15,8 +15,8 @@ use poolgate_core::facts::{DISRUPTED_TAINT, TargetKarpenter};
 use poolgate_core::json::Json;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool,
-    PoolState, SETTLE, Settings, Taint, plan,
+    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, NodeTaint, Now,
+    Pool, PoolState, SETTLE, Settings, plan,
 };
 use poolgate_core::policy::Policy;
 use poolgate_core::pool::NodePool;
@@ -109,7 +109,7 @@ fn claim(number: usize, (deleted, _): Going, now: Timestamp) -> Claim {
 }
 
 fn node(number: usize, disrupted: bool) -> Node {
-    let taint = Taint {
+    let taint = NodeTaint {
         key: DISRUPTED_TAINT.to_owned(),
         value: String::new(),
         effect: Effect::NoSchedule,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use poolgate_core::policy_file::{self, MAX_BYTES, Mistake, Mistakes, ReadPolicy};
+use poolgate_core::policy_file::{self, MAX_BYTES, Mistakes, PolicyMistake, ReadPolicy};
 
 use crate::sources::read_bytes;
 
@@ -58,7 +58,7 @@ fn lines(path: &Path, mistakes: &Mistakes) -> String {
 }
 
 /// A mistake as editors and build tools understand it: `FILE:LINE:COLUMN: message`.
-pub fn placed(path: &Path, mistake: &Mistake) -> String {
+pub fn placed(path: &Path, mistake: &PolicyMistake) -> String {
     format!("{}:{mistake}", path.display())
 }
 

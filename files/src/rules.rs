@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::PossibleValue;
 use poolgate_core::diagnostic::Origin;
 use poolgate_core::manifest::{self, Document};
-use poolgate_core::rules::rule::{Kind, Page, Rule};
+use poolgate_core::rules::rule::{FindingKind, Page, Rule};
 use serde_json::{Map, Value};
 
 use crate::listed::Listed;
@@ -156,7 +156,7 @@ fn explain(rule: &Rule, width: usize, output: &mut impl Write) -> io::Result<()>
 }
 
 /// The name of a kind of finding, after a word.
-fn named(kind: &Kind) -> String {
+fn named(kind: &FindingKind) -> String {
     if kind.name.is_empty() {
         return String::new();
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::nodelimit::ledger::{Moment, Request, RequestVerdict, Uid};
+use poolgate_core::nodelimit::ledger::{ClaimRequest, Moment, RequestVerdict, Uid};
 use tokio::sync::{Notify, OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
@@ -72,8 +72,8 @@ pub struct Undecided {
 
 impl Undecided {
     /// The request as the ledger needs it: it is reserved whatever the decision.
-    pub fn request(&self) -> Request<'_> {
-        Request {
+    pub fn request(&self) -> ClaimRequest<'_> {
+        ClaimRequest {
             uid: &self.uid,
             name: &self.name,
             arrived: self.arrived,
@@ -100,8 +100,8 @@ pub struct DecidedRequest {
 
 impl Waiter {
     /// The request as the ledger needs it.
-    pub fn request(&self) -> Request<'_> {
-        Request {
+    pub fn request(&self) -> ClaimRequest<'_> {
+        ClaimRequest {
             uid: &self.uid,
             name: &self.name,
             arrived: self.arrived,

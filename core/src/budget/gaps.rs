@@ -1,6 +1,5 @@
 //! The minutes of the week that budgets leave, or do not leave, to disruption, and the budgets that would fill a gap.
 
-use super::hours::{DAY, DAYS, WEEK};
 use super::list::{Budget, Budgets};
 use super::maintenance::{WrittenWindow, windows};
 use super::reasons::{Reason, Reasons};
@@ -8,7 +7,7 @@ use super::timing::{Timing, Windows};
 use crate::facts::shape::{BUDGETS, nodepool};
 use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::pool::NodePool;
-use crate::value::cron::WeekMinutes;
+use crate::value::cron::{DAY, WEEK, WEEKDAYS, WeekMinutes};
 use crate::value::duration::BudgetDuration;
 
 /// The most budgets that are spelt out to fill a gap.
@@ -49,7 +48,7 @@ pub enum Filling {
     Hours {
         /// A budget for each window.
         budgets: Vec<String>,
-        /// Whether they are of 0, and other hours remain in which nodes may be disrupted.
+        /// True if they are of 0, and other hours remain in which nodes may be disrupted.
         is_freeze: bool,
     },
     /// More budgets than are spelt out.
@@ -58,7 +57,7 @@ pub enum Filling {
     Irregular,
 }
 
-/// Whether a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
+/// True if a pool never lets a drifted node be replaced. Other rules report budgets that cannot be read, or not in full.
 pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
     Budgets::parse(pool).is_ok_and(|budgets| {
         let is_read_in_full = budgets.iter().all(|budget| !budget.has_unknown_field);
@@ -67,7 +66,7 @@ pub(crate) fn never_allows_drift(pool: &NodePool<'_>) -> bool {
 }
 
 impl Budgets {
-    /// Whether no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
+    /// True if no node may ever be disrupted for a reason, whatever the size of the pool: some budget of 0 applies
     /// at every minute of every week. Windows of dates and months count as open, because the rest is not the same
     /// every week.
     pub(crate) fn never_allows(&self, reason: Reason) -> bool {
@@ -79,12 +78,12 @@ impl Budgets {
         self.hold_all_week(closed.clone(), |budget| budget.is_zero() && budget.has(reason))
     }
 
-    /// Whether some budget limits a reason at every minute of every week. Windows of dates and months do not count.
+    /// True if some budget limits a reason at every minute of every week. Windows of dates and months do not count.
     pub(crate) fn always_limit(&self, reason: Reason) -> bool {
         self.hold_all_week(WeekMinutes::NONE, |budget| budget.has(reason))
     }
 
-    /// Whether one of these budgets applies at every minute of every week outside some minutes.
+    /// True if one of these budgets applies at every minute of every week outside some minutes.
     fn hold_all_week(&self, mut held: WeekMinutes, counts: impl Fn(&Budget) -> bool) -> bool {
         for budget in self {
             match &budget.timing {
@@ -224,7 +223,10 @@ impl OpenWeek {
 
 /// A minute of the week as a day and a time.
 fn clock(minute: usize) -> String {
-    let day = DAYS.get(minute / DAY % DAYS.len()).copied().unwrap_or_default();
+    let day = WEEKDAYS
+        .get(minute / DAY % WEEKDAYS.len())
+        .copied()
+        .unwrap_or_default();
     let (first, rest) = day.split_at_checked(1).unwrap_or_default();
     let (hour, minute) = (minute % DAY / 60, minute % 60);
     format!("{}{rest} {hour:02}:{minute:02}", first.to_uppercase())
@@ -253,7 +255,7 @@ pub fn budget_text(
 /// The coverage of one reason by budgets.
 struct Coverage {
     reason: Reason,
-    /// Whether one is always active.
+    /// True if one is always active.
     always: bool,
     /// The minutes of the week at which one is active.
     covered: WeekMinutes,
@@ -274,7 +276,7 @@ impl Coverage {
         }
     }
 
-    /// Whether another budget could still make a difference.
+    /// True if another budget could still make a difference.
     fn is_open_for(&self, budget: &Budget) -> bool {
         budget.has(self.reason) && !self.always && !self.covered.is_whole_week()
     }

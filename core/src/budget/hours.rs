@@ -1,13 +1,6 @@
 //! Hours of a week as people write them, such as `sat 02:00-06:00`: in local time.
 
-/// Minutes of a day.
-pub const DAY: usize = 24 * 60;
-
-/// Minutes of a week.
-pub const WEEK: usize = 7 * DAY;
-
-/// The days as written, from the first of Karpenter's week on.
-pub const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+use crate::value::cron::{DAY, WEEK, WEEKDAYS};
 
 /// The same hours on some days of every week, in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +58,7 @@ impl WeeklyHours {
         })
     }
 
-    /// Whether a minute of the week, in local time, is in these hours.
+    /// True if a minute of the week, in local time, is in these hours.
     pub fn hold(self, minute: usize) -> bool {
         let lasts = |day: usize| (minute + WEEK - (day * DAY + self.start)) % WEEK < self.length;
         self.days.iter().enumerate().any(|(day, has)| *has && lasts(day))
@@ -85,11 +78,11 @@ const FULL: [&str; 7] = [
 
 fn day(name: &str) -> Option<usize> {
     let is_name = |day: &&str| day.eq_ignore_ascii_case(name);
-    let short = DAYS.iter().position(is_name);
+    let short = WEEKDAYS.iter().position(is_name);
     short.or_else(|| FULL.iter().position(is_name))
 }
 
-/// Whether a word is days, or was probably intended as days.
+/// True if a word is days, or was probably intended as days.
 fn is_days(word: &str) -> bool {
     let first = word.split([',', '-']).next().unwrap_or_default();
     word.eq_ignore_ascii_case("daily") || day(first).is_some()

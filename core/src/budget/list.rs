@@ -43,7 +43,7 @@ pub struct Budget {
     pub duration: Field<Parsed<BudgetDuration, Mistake>>,
     /// When it applies, by its schedule and duration.
     pub timing: Timing,
-    /// Whether it has a field that its version does not know. Its intended meaning is then unknown.
+    /// True if it has a field that its version does not know. Its intended meaning is then unknown.
     pub(crate) has_unknown_field: bool,
 }
 
@@ -116,12 +116,12 @@ impl Budgets {
         self.list.len()
     }
 
-    /// Whether there is none, so that nothing limits disruption.
+    /// True if there is none, so that nothing limits disruption.
     pub const fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether the budgets are in the object; if not, they are the CRD's default.
+    /// True if the budgets are in the object; if not, they are the CRD's default.
     pub const fn are_written(&self) -> bool {
         self.are_written
     }
@@ -137,7 +137,7 @@ impl<'b> IntoIterator for &'b Budgets {
 }
 
 impl Budget {
-    /// Whether Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
+    /// True if Karpenter considers it active. Always false if its schedule cannot be read. Only correct if
     /// [`is_supported`](super::is_supported).
     // karpenter: pkg/apis/v1/nodepool.go Budget.IsActive
     pub fn is_active(&self, at: Timestamp) -> bool {
@@ -170,7 +170,7 @@ impl Budget {
         }
     }
 
-    /// Whether it lets no node be disrupted while it applies.
+    /// True if it lets no node be disrupted while it applies.
     pub fn is_zero(&self) -> bool {
         self.nodes().is_some_and(BudgetNodes::is_zero)
     }
@@ -184,17 +184,26 @@ impl Budget {
         }
     }
 
-    /// Whether it is for a reason.
+    /// True if it is for a reason.
     pub const fn has(&self, reason: Reason) -> bool {
         self.reasons().has(reason)
     }
 
-    /// Whether it has neither schedule nor duration.
+    /// True if it has neither schedule nor duration.
     pub const fn has_no_window(&self) -> bool {
         self.schedule.is_absent() && self.duration.is_absent()
     }
 
-    /// Whether it applies at any time.
+    /// The part of its window that is missing, and the one that is there; `None` if it has both, or none.
+    pub(crate) const fn half_window(&self) -> Option<(&'static str, &'static str)> {
+        match (self.schedule.is_absent(), self.duration.is_absent()) {
+            (true, false) => Some(("schedule", "duration")),
+            (false, true) => Some(("duration", "schedule")),
+            (true, true) | (false, false) => None,
+        }
+    }
+
+    /// True if it applies at any time.
     pub const fn is_always_active(&self) -> bool {
         matches!(self.timing, Timing::Always)
     }
@@ -268,15 +277,13 @@ impl Budget {
                 "it is not a list of Karpenter's reasons",
             ));
         }
-        match (
-            typed(&self.schedule, path("schedule"))?,
-            typed(&self.duration, path("duration"))?,
-        ) {
-            (None, Some(_)) => Err(unreadable(self.path("schedule"), "it is required with duration")),
-            (Some(_), None) => Err(unreadable(self.path("duration"), "it is required with schedule")),
-            (Some(_), Some(duration)) => duration.check(path("duration")),
-            (None, None) => Ok(()),
+        typed(&self.schedule, path("schedule"))?;
+        let duration = typed(&self.duration, path("duration"))?;
+        if let Some((missing, beside)) = self.half_window() {
+            let why = format!("it is required with {beside}");
+            return Err(unreadable(self.path(missing), &why));
         }
+        duration.map_or(Ok(()), |duration| duration.check(path("duration")))
     }
 }
 

@@ -8,11 +8,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
-use super::hours::{DAY, DAYS, WEEK, WeeklyHours};
+use super::hours::WeeklyHours;
+use crate::value::cron::{DAY, WEEK, WEEKDAYS};
 use crate::value::duration::BudgetDuration;
-
-/// The minutes of a week, as UTC offsets count them.
-const MINUTES_OF_WEEK: i32 = 7 * 24 * 60;
 
 /// Hours in a time zone.
 #[derive(Debug, Clone)]
@@ -58,7 +56,7 @@ pub enum WrittenWindow {
 }
 
 impl MaintenanceHours {
-    /// Whether nodes may be disrupted at an instant, by the clocks of the time zones.
+    /// True if nodes may be disrupted at an instant, by the clocks of the time zones.
     pub fn allows(&self, at: Timestamp) -> bool {
         let holds = |local: &LocalHours| {
             let clock = at.to_zoned(local.zone.clone());
@@ -139,10 +137,9 @@ impl MaintenanceHours {
 fn set(week: &mut [bool], hours: &[LocalHours], offsets: &[Offset], closed: bool) {
     for (local, offset) in hours.iter().zip(offsets) {
         // In whole minutes; all offsets are, since no clock follows local mean time any more.
-        let minutes = offset.seconds().div_euclid(60);
-        let offset = usize::try_from(minutes.rem_euclid(MINUTES_OF_WEEK)).unwrap_or(0);
+        let later = isize::try_from(-offset.seconds().div_euclid(60)).unwrap_or(0);
         for minute in local.hours.minutes() {
-            if let Some(place) = week.get_mut((minute + WEEK - offset) % WEEK) {
+            if let Some(place) = week.get_mut((minute + WEEK).saturating_add_signed(later) % WEEK) {
                 *place = closed;
             }
         }
@@ -220,7 +217,7 @@ fn weekdays(days: [bool; 7]) -> String {
     if days == [true; 7] {
         return "*".into();
     }
-    let named: Vec<(usize, &str)> = DAYS
+    let named: Vec<(usize, &str)> = WEEKDAYS
         .into_iter()
         .enumerate()
         .zip(days)

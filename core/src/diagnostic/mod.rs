@@ -94,7 +94,7 @@ pub struct Diagnostic {
     pub help: Option<Suggestion>,
     /// Other fields that the finding is based on, such as the labels beside the requirements.
     pub related: Vec<FieldPath>,
-    /// Whether the stored object has the mistake, too, and the update brings it closer to what is allowed.
+    /// True if the stored object has the mistake, too, and the update brings it closer to what is allowed.
     pub is_lessened: bool,
 }
 
@@ -193,7 +193,7 @@ fn state(text: &mut String, title: &str, value: Option<&str>) {
     }
 }
 
-/// Whether a title has this value, as a word or words of its own.
+/// True if a title has this value, as a word or words of its own.
 fn names(title: &str, value: &str) -> bool {
     let is_part = |neighbour: Option<char>| neighbour.is_some_and(char::is_alphanumeric);
     !value.is_empty()
@@ -204,6 +204,16 @@ fn names(title: &str, value: &str) -> bool {
                 .and_then(|after| after.chars().next());
             !is_part(before) && !is_part(after)
         })
+}
+
+/// The first few of some names, and how many more there are: `a, b and 3 more`.
+pub fn first_few(names: impl IntoIterator<Item = impl fmt::Display>, most: usize) -> String {
+    let mut names = names.into_iter();
+    let first: Vec<String> = names.by_ref().take(most).map(|name| name.to_string()).collect();
+    match names.count() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
 }
 
 /// A first clause, and what is there of the others, each as a sentence.

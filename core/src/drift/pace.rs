@@ -21,7 +21,7 @@ pub struct Pace {
     later: Later,
     /// How many at a time where poolgate's gate enforces the limit, if it is not known to, and if that is fewer.
     if_gated: Option<u32>,
-    /// Whether empty nodes go earlier: Karpenter removes a drifted node without pods for the reason `Empty`.
+    /// True if empty nodes go earlier: Karpenter removes a drifted node without pods for the reason `Empty`.
     pub empty_go_first: bool,
 }
 
@@ -55,6 +55,22 @@ pub enum Room {
     IfGated(u32),
     /// The pool has more nodes than its limit, so Karpenter launches none.
     Exceeded,
+}
+
+impl Room {
+    /// What a node limit with this many places left does to replacements. `counts_all` says that nodes on their way out count:
+    /// those of a static pool, and those behind poolgate's gate.
+    pub const fn of(left: u32, counts_all: bool, is_hard: bool, is_exceeded: bool) -> Self {
+        if counts_all {
+            Self::Places(left)
+        } else if is_exceeded {
+            Self::Exceeded
+        } else if is_hard {
+            Self::IfGated(left)
+        } else {
+            Self::Any
+        }
+    }
 }
 
 /// How many nodes go at a time.
@@ -135,7 +151,7 @@ impl Pace {
         }
     }
 
-    /// Whether nodes go at all, now or later.
+    /// True if nodes go at all, now or later.
     const fn moves(&self) -> bool {
         matches!(self.start, Start::Now | Start::At(_) | Start::NotBefore(_))
     }

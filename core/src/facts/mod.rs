@@ -29,9 +29,7 @@ pub use provider::{
     ClosedDomain, ClosedSet, Definition, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS,
     Provider, ProviderSettings, ProviderVersion, Releases, Unit, ZoneForm,
 };
-pub(crate) use provider::{
-    Cut, InstanceTypes, Known, Machine, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling,
-};
+pub(crate) use provider::{Cut, Known, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling};
 pub use release::{KarpenterVersion, ReleaseRange, SERVED_KINDS, ServedKind, UnknownRelease};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use schema_defaults::{as_stored, schema_defaults};

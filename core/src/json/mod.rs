@@ -14,7 +14,7 @@ use serde_json::{Number, Value};
 
 pub use object::{Entries, Object};
 pub use parsed_size::{MOST_PER_BYTE, parsed_size};
-pub use read::{FieldMask, Fields, read};
+pub use read::{FieldMask, read};
 
 /// A JSON value that borrows what it can.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -134,12 +134,12 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Whether it is `null`.
+    /// True if it is `null`.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// Whether it is an object.
+    /// True if it is an object.
     pub const fn is_object(&self) -> bool {
         matches!(self, Self::Object(_))
     }

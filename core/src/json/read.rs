@@ -9,7 +9,7 @@ use serde_json::Number;
 use super::Json;
 
 /// Fields by name, and how much of each is read.
-pub type Fields<'p> = &'p [(&'p str, FieldMask<'p>)];
+type FieldMasks<'p> = &'p [(&'p str, FieldMask<'p>)];
 
 /// How much of a value is read.
 #[derive(Debug, Clone, Copy)]
@@ -19,9 +19,9 @@ pub enum FieldMask<'p> {
     /// Nothing: it is left out.
     Nothing,
     /// If it is an object, every field, but of these fields no more than given. Anything else is read whole.
-    AllBut(Fields<'p>),
+    AllBut(FieldMasks<'p>),
     /// If it is an object, only these fields. Anything else is read whole.
-    Only(Fields<'p>),
+    Only(FieldMasks<'p>),
 }
 
 impl FieldMask<'_> {

@@ -3,7 +3,7 @@
 use crate::diagnostic::{FieldPath, Segment};
 
 use super::key::key_name;
-use super::merge::{self, Part};
+use super::merge::{self, MappingLine};
 use super::scalar::{Notation, Tag};
 use super::tree::{Content, NodeId};
 use super::{Document, Span};
@@ -38,7 +38,7 @@ pub enum Form {
 
 /// A node on the way down a path.
 #[derive(Clone, Copy)]
-struct Found {
+struct FoundNode {
     node: NodeId,
     key: Option<NodeId>,
     alias: Option<Span>,
@@ -71,14 +71,14 @@ impl Document<'_> {
         }
     }
 
-    /// Whether aliases use this text in other places, too.
+    /// True if aliases use this text in other places, too.
     pub fn is_shared(&self, span: Span) -> bool {
         self.tree.is_shared(span)
     }
 
     /// Follows a path down.
-    fn found(&self, path: &FieldPath) -> Option<Found> {
-        let root = Found {
+    fn found(&self, path: &FieldPath) -> Option<FoundNode> {
+        let root = FoundNode {
             node: 0,
             key: None,
             alias: None,
@@ -87,7 +87,7 @@ impl Document<'_> {
         let mut segments = path.segments().iter();
         segments.try_fold(self.followed(root), |at, segment| {
             let below = self.child(at, segment)?;
-            Some(Found {
+            Some(FoundNode {
                 key_alias: below.alias,
                 ..self.followed(below)
             })
@@ -154,46 +154,46 @@ impl Document<'_> {
     }
 
     /// The target of an alias, with the alias recorded. An alias without a target stays as it is.
-    fn followed(&self, at: Found) -> Found {
+    fn followed(&self, at: FoundNode) -> FoundNode {
         let node = self.tree.follow(at.node).unwrap_or(at.node);
         let here = self.tree.get(at.node).map(|alias| alias.span);
-        Found {
+        FoundNode {
             node,
             alias: at.alias.or(here.filter(|_| node != at.node)),
             ..at
         }
     }
 
-    fn child(&self, at: Found, segment: &Segment) -> Option<Found> {
+    fn child(&self, at: FoundNode, segment: &Segment) -> Option<FoundNode> {
         match segment {
             Segment::Key(name) => self.entry(at, name, self.limits.depth),
             Segment::Index(index) => {
                 let is_sequence = matches!(self.tree.get(at.node)?.content, Content::Sequence(_));
                 let node = self.item(at.node, *index).filter(|_| is_sequence)?;
                 let key = None;
-                Some(Found { node, key, ..at })
+                Some(FoundNode { node, key, ..at })
             }
         }
     }
 
     /// The entry that gives a mapping its value of that name: the last one with that name, merges included.
-    fn entry(&self, at: Found, name: &str, depth: usize) -> Option<Found> {
+    fn entry(&self, at: FoundNode, name: &str, depth: usize) -> Option<FoundNode> {
         if !matches!(self.tree.get(at.node)?.content, Content::Mapping(_)) {
             return None;
         }
         let mut found = None;
         for part in merge::parts(&self.tree, at.node) {
             let later = match part {
-                Part::Entry { key, value } => {
+                MappingLine::Entry { key, value } => {
                     let written = key_name(&self.tree, key);
-                    let found = Found {
+                    let found = FoundNode {
                         node: value,
                         key: Some(key),
                         ..at
                     };
                     written.is_some_and(|written| written == name).then_some(found)
                 }
-                Part::Merge { value, .. } => self.merged(at, value, name, depth),
+                MappingLine::Merge { value, .. } => self.merged(at, value, name, depth),
             };
             found = later.or(found);
         }
@@ -201,10 +201,11 @@ impl Document<'_> {
     }
 
     /// The entry that a merge adds.
-    fn merged(&self, at: Found, value: NodeId, name: &str, depth: usize) -> Option<Found> {
+    fn merged(&self, at: FoundNode, value: NodeId, name: &str, depth: usize) -> Option<FoundNode> {
         let depth = depth.checked_sub(1)?;
         let sources = merge::sources(&self.tree, value);
-        let found = sources.filter_map(|node| self.entry(self.followed(Found { node, ..at }), name, depth));
+        let found =
+            sources.filter_map(|node| self.entry(self.followed(FoundNode { node, ..at }), name, depth));
         found.last()
     }
 }

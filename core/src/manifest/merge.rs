@@ -8,7 +8,7 @@ use super::tree::{Content, NodeId, Tree};
 
 /// A line of a mapping, as it is filled.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum MappingLine {
     /// Gives `key` its value.
     Entry { key: NodeId, value: NodeId },
     /// Adds the entries of all [`sources`] of `value`.
@@ -16,12 +16,12 @@ pub enum Part {
 }
 
 /// The parts of a mapping, in the order in which they fill it.
-pub fn parts(tree: &Tree<'_>, mapping: NodeId) -> impl Iterator<Item = Part> {
+pub fn parts(tree: &Tree<'_>, mapping: NodeId) -> impl Iterator<Item = MappingLine> {
     tree.entries(mapping).map(|(key, value)| {
         if is_merge(tree, key) {
-            Part::Merge { key, value }
+            MappingLine::Merge { key, value }
         } else {
-            Part::Entry { key, value }
+            MappingLine::Entry { key, value }
         }
     })
 }
@@ -37,13 +37,13 @@ pub fn sources(tree: &Tree<'_>, value: NodeId) -> impl Iterator<Item = NodeId> {
     list.into_iter().rev().chain(single)
 }
 
-/// Whether the value of a merge is a list of sources.
+/// True if the value of a merge is a list of sources.
 pub fn is_list(tree: &Tree<'_>, value: NodeId) -> bool {
     let is_list = |content: &Content<'_>| matches!(content, Content::Sequence(_));
     tree.get(value).is_some_and(|node| is_list(&node.content))
 }
 
-/// Whether a key is the merge key: `<<` without quotes and tags.
+/// True if a key is the merge key: `<<` without quotes and tags.
 fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
     tree.get(key).is_some_and(|node| {
         matches!(

@@ -29,7 +29,7 @@ pub struct Reading<'r> {
     pub(crate) limits: Limits,
     /// The values to fill in; `None` if variables are ordinary text.
     pub(crate) variables: Option<&'r Variables>,
-    /// Whether the text is a template of Helm's, once that was asked.
+    /// True if the text is a template of Helm's, once that was asked.
     pub(crate) is_helms: &'r OnceCell<bool>,
     pub(crate) budget: &'r mut AliasBudget,
 }
@@ -97,7 +97,7 @@ struct Resolver<'r, 't> {
     aliases: usize,
     /// How many collections are open, aliases followed. Bounds the recursion.
     depth: usize,
-    /// Whether the node is inside of brackets, where a comma ends a scalar.
+    /// True if the node is inside of brackets, where a comma ends a scalar.
     in_brackets: bool,
     variables: Option<&'r Variables>,
     is_helms: &'r OnceCell<bool>,
@@ -183,7 +183,7 @@ impl<'t> Resolver<'_, 't> {
         })
     }
 
-    /// Whether a text that was filled in is exactly one scalar.
+    /// True if a text that was filled in is exactly one scalar.
     fn stays_plain(&self, text: &str) -> bool {
         scalar::stays_plain(text) && !(self.in_brackets && text.contains(BETWEEN_BRACKETS))
     }
@@ -240,8 +240,8 @@ impl<'t> Resolver<'_, 't> {
         let mut explicit = outer.map(|_| HashSet::new());
         for part in merge::parts(tree, id) {
             let (key, value) = match part {
-                merge::Part::Entry { key, value } => (key, value),
-                merge::Part::Merge { key, value } => {
+                merge::MappingLine::Entry { key, value } => (key, value),
+                merge::MappingLine::Merge { key, value } => {
                     let keys = explicit.get_or_insert_with(|| map.keys().cloned().collect());
                     let merge = tree.get(key).map(|node| node.span).filter(|_| self.aliases == 0);
                     let outer = Outer {

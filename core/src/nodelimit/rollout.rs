@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::nodelimit::plan::ClaimState;
-use crate::nodelimit::why::{Cause, Condition, Kind};
+use crate::nodelimit::why::{Cause, CauseKind, Condition};
 
 /// How long nothing may have been outdated before a rollout is done, and how long all that is left may have been blocked
 /// before it is stuck.
@@ -35,7 +35,7 @@ pub struct Rollout {
     nodes: BTreeSet<Arc<str>>,
     /// Those of new NodeClaims that have to be initialized before it is done.
     awaited: BTreeSet<Arc<str>>,
-    /// Whether a hash shows that the change concerns a node: an image that a class selects is in no hash.
+    /// True if a hash shows that the change concerns a node: an image that a class selects is in no hash.
     is_shown_by_hash: bool,
     settled_since: Option<Timestamp>,
     stuck_since: Option<Timestamp>,
@@ -51,11 +51,11 @@ pub struct RolloutLook<'s> {
     pub at: Timestamp,
     /// `metadata.generation`.
     pub generation: Option<i64>,
-    /// Whether a change of its node class is waited for, too.
+    /// True if a change of its node class is waited for, too.
     pub is_of_class: bool,
-    /// Whether Karpenter has seen the NodePool and its node class as they are now, if that is known.
+    /// True if Karpenter has seen the NodePool and its node class as they are now, if that is known.
     pub is_seen: Option<bool>,
-    /// Whether nodes are replaced although the pool is full.
+    /// True if nodes are replaced although the pool is full.
     pub makes_room: bool,
     /// Its NodeClaims.
     pub claims: &'s [RolloutClaim<'s>],
@@ -66,11 +66,11 @@ pub struct RolloutLook<'s> {
 pub struct RolloutClaim<'s> {
     /// As a plan sees it.
     pub state: ClaimState<'s>,
-    /// Whether it was made from another template than the NodePool has now, or cannot match its requirements.
+    /// True if it was made from another template than the NodePool has now, or cannot match its requirements.
     pub by_template: Option<bool>,
-    /// Whether it was made from the template that the NodePool has now, requirements aside.
+    /// True if it was made from the template that the NodePool has now, requirements aside.
     pub is_of_template: Option<bool>,
-    /// Whether it was made from another version of the node class than there is now.
+    /// True if it was made from another version of the node class than there is now.
     pub by_class: Option<bool>,
     /// Its condition `Drifted`.
     pub drifted: Option<&'s Condition>,
@@ -102,7 +102,7 @@ pub struct Progress {
     pub verdict: Verdict,
 }
 
-/// Whether to go on waiting.
+/// If a rollout is still to be waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "state", content = "why")]
 pub enum Verdict {
@@ -140,12 +140,12 @@ impl Serialize for Stuck {
 }
 
 impl RolloutClaim<'_> {
-    /// Whether it has to be replaced, as far as is known.
+    /// True if it has to be replaced, as far as is known.
     pub fn is_outdated(&self) -> bool {
         self.is_marked() || self.by_template == Some(true) || self.by_class == Some(true)
     }
 
-    /// Whether Karpenter has found that it has drifted.
+    /// True if Karpenter has found that it has drifted.
     fn is_marked(&self) -> bool {
         self.drifted.is_some_and(Condition::is_true)
     }
@@ -291,18 +291,18 @@ impl Rollout {
         looped
     }
 
-    /// Whether a cause keeps a node until the deadline and beyond.
+    /// True if a cause keeps a node until the deadline and beyond.
     fn lasts(&self, cause: &Cause, look: &RolloutLook<'_>) -> bool {
         let blocks = match cause.kind {
-            Kind::HeldByPoolgate | Kind::PoolFull => !look.makes_room,
-            Kind::NodeDoNotDisrupt
-            | Kind::PodDoNotDisrupt
-            | Kind::PodDisruptionBudget
-            | Kind::SeveralPodDisruptionBudgets
-            | Kind::BudgetClosed
-            | Kind::BudgetUnreadable
-            | Kind::NodeClassNotReady
-            | Kind::PoolNotReady => true,
+            CauseKind::HeldByPoolgate | CauseKind::PoolFull => !look.makes_room,
+            CauseKind::NodeDoNotDisrupt
+            | CauseKind::PodDoNotDisrupt
+            | CauseKind::PodDisruptionBudget
+            | CauseKind::SeveralPodDisruptionBudgets
+            | CauseKind::BudgetClosed
+            | CauseKind::BudgetUnreadable
+            | CauseKind::NodeClassNotReady
+            | CauseKind::PoolNotReady => true,
             _ => false,
         };
         let is_late = |until| self.deadline.is_some_and(|deadline| until > deadline);
@@ -316,7 +316,7 @@ fn patience<'c>(mut causes: impl Iterator<Item = &'c Cause>) -> SignedDuration {
     let may_pass = |cause: &Cause| {
         matches!(
             cause.kind,
-            Kind::PodDisruptionBudget | Kind::NodeClassNotReady | Kind::PoolNotReady
+            CauseKind::PodDisruptionBudget | CauseKind::NodeClassNotReady | CauseKind::PoolNotReady
         )
     };
     if causes.any(may_pass) { SLOW } else { STEADY }

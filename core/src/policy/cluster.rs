@@ -73,7 +73,7 @@ words!(FeatureGate {
 });
 
 const FEATURE_GATE: Text<FeatureGate> = Text {
-    pattern: None,
+    pattern: || None,
     parse: |text| {
         let unknown = || {
             let likely = did_you_mean(text, FeatureGate::VALUES.iter().copied());

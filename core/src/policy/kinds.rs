@@ -55,7 +55,7 @@ impl<T: Ord, K: Kind> Kind for MapOf<T, K> {
     fn schema(&self) -> Value {
         json!({
             "type": "object",
-            "propertyNames": {"pattern": self.0.pattern.unwrap_or_default()},
+            "propertyNames": {"pattern": (self.0.pattern)().unwrap_or_default()},
             "additionalProperties": self.1.schema(),
         })
     }
@@ -213,7 +213,7 @@ const LONGEST: usize = 1_024;
 #[derive(Debug)]
 pub struct Text<T: 'static> {
     /// A regular expression for the JSON Schema, which may be looser than the grammar.
-    pub pattern: Option<&'static str>,
+    pub pattern: fn() -> Option<&'static str>,
     /// The parser.
     pub parse: fn(&str) -> Result<T, Wrong>,
 }
@@ -265,7 +265,7 @@ impl<T> Kind for Text<T> {
     }
 
     fn schema(&self) -> Value {
-        match self.pattern {
+        match (self.pattern)() {
             Some(pattern) => json!({"type": "string", "pattern": pattern}),
             None => json!({"type": "string"}),
         }

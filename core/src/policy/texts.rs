@@ -9,11 +9,12 @@ use super::glob::Glob;
 use super::kinds::{Text, Wrong, wrong};
 use super::record::{At, Found, Kind};
 use crate::diagnostic::{FieldPath, Suggestion};
+use crate::facts::shape::nodepool;
 use crate::facts::{
     ApiVersion, KarpenterVersion, ProviderVersion, TargetKarpenter, is_resource, likely_resource,
 };
 use crate::value::cron::Schedule;
-use crate::value::duration::{BudgetDuration, GoDuration};
+use crate::value::duration::{BudgetDuration, GoDuration, NillableDuration, NillableDurationError};
 use crate::value::label::{is_object_name, label_value, qualified_name};
 use crate::value::nodes::BudgetNodes;
 use crate::value::quantity::Quantity;
@@ -66,7 +67,7 @@ impl Kind for Amount {
 }
 
 const QUANTITY: Text<Written<Quantity>> = Text {
-    pattern: None,
+    pattern: || None,
     parse: |text| match Quantity::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(quantity) if quantity.is_negative() => wrong("a limit must not be negative", None::<String>),
@@ -75,20 +76,27 @@ const QUANTITY: Text<Written<Quantity>> = Text {
 };
 
 pub const BUDGET_NODES: Text<String> = Text {
-    pattern: Some("^((100|[0-9]{1,2})%|[0-9]+)$"),
+    pattern: || of_field("spec.disruption.budgets[].nodes"),
     parse: |text| match BudgetNodes::parse(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(error) => wrong(error.to_string(), error.suggestion),
     },
 };
 
-/// Whether Karpenter's CRD rejects the schedule of a budget.
+/// The pattern of a field in the newest definition.
+fn of_field(path: &str) -> Option<&'static str> {
+    nodepool(ApiVersion::V1)
+        .at(path)
+        .pattern(KarpenterVersion::NEWEST)
+}
+
+/// True if Karpenter's CRD rejects the schedule of a budget.
 fn rejects_schedule(text: &str) -> bool {
     TargetKarpenter::default().rejects("spec.disruption.budgets[].schedule", ApiVersion::V1, text)
 }
 
 pub const SCHEDULE: Text<Written<Schedule>> = Text {
-    pattern: Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
+    pattern: || Some(r"^(@(annually|yearly|monthly|weekly|daily|midnight|hourly)|(\S+\s+){4}\S+)$"),
     parse: |text| match Schedule::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion()),
         Ok(_) if rejects_schedule(text) => wrong("Karpenter's CRD rejects this schedule", None::<String>),
@@ -98,7 +106,7 @@ pub const SCHEDULE: Text<Written<Schedule>> = Text {
 };
 
 pub const BUDGET_DURATION: Text<Written<BudgetDuration>> = Text {
-    pattern: Some("^((([0-9]+(h|m))|([0-9]+h[0-9]+m))(0s)?)$"),
+    pattern: || of_field("spec.disruption.budgets[].duration"),
     parse: |text| match BudgetDuration::parse(text) {
         Err(error) => wrong(error.to_string(), error.suggestion),
         Ok(duration) if duration.is_zero() => wrong("a window needs a length", Some("write 8h, for example")),
@@ -106,30 +114,24 @@ pub const BUDGET_DURATION: Text<Written<BudgetDuration>> = Text {
     },
 };
 
-/// The pattern of Karpenter's CRD for lengths of time other than a budget's.
+/// A length of time as NodePools have it outside of budgets.
 pub const DURATION: Text<Written<GoDuration>> = Text {
-    pattern: Some("^([0-9]+(s|m|h))+$"),
-    parse: |text| {
-        let is_whole = |byte: u8| byte.is_ascii_digit() || b"smh".contains(&byte);
-        match GoDuration::parse(text) {
-            Err(error) => wrong(error.to_string(), None::<String>),
-            Ok(duration) if text != "0" && text.bytes().all(is_whole) => Ok(Written::new(text, duration)),
-            Ok(_) => wrong(
-                "Karpenter's CRD allows only whole seconds, minutes and hours",
-                Some("write 30s, 5m or 1h30m, for example"),
-            ),
+    pattern: || of_field("spec.template.spec.terminationGracePeriod"),
+    parse: |text| match NillableDuration::parse(text) {
+        Ok(NillableDuration::After(length)) => Ok(Written::new(text, length.into())),
+        Ok(NillableDuration::Never) | Err(NillableDurationError::NeverMisspelt) => {
+            wrong("Never is no length of time", Some("write 24h, for example"))
         }
+        Err(error @ NillableDurationError::Overflow) => wrong(error.to_string(), None::<String>),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
     },
 };
 
 pub const DURATION_OR_NEVER: Text<String> = Text {
-    pattern: Some("^(([0-9]+(s|m|h))+|Never)$"),
-    parse: |text| match text {
-        "Never" => Ok(text.to_owned()),
-        _ if text.eq_ignore_ascii_case("never") => {
-            wrong("the keyword begins with a capital letter", Some("write Never"))
-        }
-        _ => (DURATION.parse)(text).map(|duration| duration.text),
+    pattern: || of_field("spec.disruption.consolidateAfter"),
+    parse: |text| match NillableDuration::parse(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => wrong(error.to_string(), error.suggestion()),
     },
 };
 
@@ -147,7 +149,7 @@ pub const REPAIR_GRACE_PERIOD: Text<Duration> = Text {
 };
 
 pub const DATE: Text<jiff::civil::Date> = Text {
-    pattern: Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+    pattern: || Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
     // jiff reads a date with a time, too.
     parse: |text| match text.parse() {
         Ok(date) if text.len() == "2027-06-30".len() => Ok(date),
@@ -156,7 +158,7 @@ pub const DATE: Text<jiff::civil::Date> = Text {
 };
 
 pub const RELEASE: Text<KarpenterVersion> = Text {
-    pattern: None,
+    pattern: || None,
     parse: |text| match text.parse::<KarpenterVersion>() {
         Ok(release) => Ok(release),
         Err(error) => wrong(error.to_string(), None::<String>),
@@ -164,7 +166,7 @@ pub const RELEASE: Text<KarpenterVersion> = Text {
 };
 
 pub const PROVIDER_RELEASE: Text<ProviderVersion> = Text {
-    pattern: Some(r"^v?[0-9]+\.[0-9]+(\.[0-9]+)?$"),
+    pattern: || Some(r"^v?[0-9]+\.[0-9]+(\.[0-9]+)?$"),
     parse: |text| match text.parse::<ProviderVersion>() {
         Ok(release) => Ok(release),
         Err(_) => wrong("this is not a release", Some("write it as 1.14.0")),
@@ -172,7 +174,9 @@ pub const PROVIDER_RELEASE: Text<ProviderVersion> = Text {
 };
 
 pub const RESOURCE: Text<String> = Text {
-    pattern: Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$"),
+    pattern: || {
+        Some("^(cpu|memory|nodes|pods|ephemeral-storage|hugepages-.+|[A-Za-z0-9._-]+/[A-Za-z0-9._-]+)$")
+    },
     parse: |text| {
         let likely = likely_resource(text).map(Suggestion::did_you_mean);
         is(
@@ -185,7 +189,7 @@ pub const RESOURCE: Text<String> = Text {
 };
 
 pub const LABEL_KEY: Text<String> = Text {
-    pattern: Some(r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
+    pattern: || Some(r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
     parse: |text| {
         let suggestion = Some("write it as example.com/team or team");
         is(
@@ -198,7 +202,7 @@ pub const LABEL_KEY: Text<String> = Text {
 };
 
 pub const LABEL_VALUE: Text<String> = Text {
-    pattern: Some("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
+    pattern: || Some("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
     parse: |text| {
         let reason = "a label's value has at most 63 letters, digits, dashes, underscores and dots";
         is(text, label_value(text).is_ok(), reason, None::<String>)
@@ -206,7 +210,7 @@ pub const LABEL_VALUE: Text<String> = Text {
 };
 
 pub const DOMAIN: Text<String> = Text {
-    pattern: Some("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
+    pattern: || Some("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$"),
     parse: |text| {
         let suggestion = Some("write it as example.com, without a slash or a star");
         is(text, is_object_name(text), "this is not a domain", suggestion)
@@ -214,7 +218,7 @@ pub const DOMAIN: Text<String> = Text {
 };
 
 pub const POOL_PATTERN: Text<Glob> = Text {
-    pattern: Some("^[a-z0-9.*-]+$"),
+    pattern: || Some("^[a-z0-9.*-]+$"),
     parse: |text| {
         let is_legal = is_pattern(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase());
         let suggestion = Some("use lower-case letters, digits, dashes and dots, and * for any of them");
@@ -229,7 +233,7 @@ pub const POOL_PATTERN: Text<Glob> = Text {
 };
 
 pub const NAME_PATTERN: Text<Glob> = Text {
-    pattern: Some("^[A-Za-z0-9.*-]+$"),
+    pattern: || Some("^[A-Za-z0-9.*-]+$"),
     parse: |text| {
         let suggestion = Some("use letters, digits, dashes and dots, and * for any of them");
         is(text, is_pattern(text), "this cannot be a name", suggestion).map(Glob::new)
@@ -237,7 +241,7 @@ pub const NAME_PATTERN: Text<Glob> = Text {
 };
 
 pub const FREE_TEXT: Text<String> = Text {
-    pattern: None,
+    pattern: || None,
     parse: |text| {
         let is_line = !text.chars().any(char::is_control);
         is(text, is_line, "the string must be one line", None::<String>)
@@ -257,7 +261,7 @@ fn is(
     wrong(reason, suggestion)
 }
 
-/// Whether a string is a name in which a star matches any characters.
+/// True if a string is a name in which a star matches any characters.
 fn is_pattern(text: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-.*".contains(&byte);
     !text.is_empty() && text.bytes().all(is_legal)

@@ -16,7 +16,7 @@ const MAX_SHOWN: usize = 100;
 /// One thing to fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{position}: {message}")]
-pub struct Mistake {
+pub struct PolicyMistake {
     /// The line and column of the key or value at fault.
     pub position: Position,
     /// What is wrong and, in a second sentence, how to fix it if that is known. One line without its last full stop.
@@ -28,7 +28,7 @@ pub struct Mistake {
 #[error("{} in the policy", counted(self.shown.len() + self.omitted, "mistake"))]
 pub struct Mistakes {
     /// The mistakes; if there are very many, the first ones.
-    pub shown: Vec<Mistake>,
+    pub shown: Vec<PolicyMistake>,
     /// How many there are beyond these.
     pub omitted: usize,
 }
@@ -39,7 +39,7 @@ pub struct File<'t> {
     document: Document<'t>,
     lines: Lines<'t>,
     /// The mistakes in the text itself.
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<PolicyMistake>,
 }
 
 impl<'t> File<'t> {
@@ -55,7 +55,7 @@ impl<'t> File<'t> {
         let mut mistakes = Vec::new();
         let mut documents = Vec::new();
         for document in manifest::parse(text, &limits) {
-            mistakes.extend(document.problems().iter().map(|problem| Mistake {
+            mistakes.extend(document.problems().iter().map(|problem| PolicyMistake {
                 position: lines.position(problem.span.start()),
                 message: problem.to_string(),
             }));
@@ -69,9 +69,9 @@ impl<'t> File<'t> {
                 "the file contains no {what}. Begin it with apiVersion: {API_VERSION} and kind: {kind}"
             );
             let position = Position { line: 1, column: 1 };
-            return Err(vec![Mistake { position, message }].into());
+            return Err(vec![PolicyMistake { position, message }].into());
         };
-        mistakes.extend(documents.map(|another| Mistake {
+        mistakes.extend(documents.map(|another| PolicyMistake {
             position: lines.position(another.span().start()),
             message: format!(
                 "a second document begins here, but a file contains one {what}. Put it into a separate file"
@@ -94,7 +94,7 @@ impl<'t> File<'t> {
         }
     }
 
-    /// Whether nothing is wrong with the text, and nothing was found in what it says.
+    /// True if nothing is wrong with the text, and nothing was found in what it says.
     pub fn none_wrong(&self, found: Found) -> Result<(), Mistakes> {
         let mistakes = self.all(found);
         if mistakes.is_empty() {
@@ -104,15 +104,15 @@ impl<'t> File<'t> {
         }
     }
 
-    fn all(&self, found: Found) -> Vec<Mistake> {
+    fn all(&self, found: Found) -> Vec<PolicyMistake> {
         let mut mistakes = self.mistakes.clone();
         mistakes.extend(self.located(found));
         mistakes
     }
 
     /// The mistakes with their positions. A missing field has the position where it should be.
-    pub fn located(&self, found: Found) -> Vec<Mistake> {
-        let located = found.0.into_iter().map(|(path, at, message)| Mistake {
+    pub fn located(&self, found: Found) -> Vec<PolicyMistake> {
+        let located = found.0.into_iter().map(|(path, at, message)| PolicyMistake {
             position: self.position(&path, at),
             message,
         });
@@ -134,8 +134,8 @@ impl<'t> File<'t> {
     }
 }
 
-impl From<Vec<Mistake>> for Mistakes {
-    fn from(mut mistakes: Vec<Mistake>) -> Self {
+impl From<Vec<PolicyMistake>> for Mistakes {
+    fn from(mut mistakes: Vec<PolicyMistake>) -> Self {
         mistakes.sort_by_key(|mistake| mistake.position);
         let omitted = mistakes.len().saturating_sub(MAX_SHOWN);
         mistakes.truncate(MAX_SHOWN);

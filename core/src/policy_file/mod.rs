@@ -12,7 +12,7 @@ mod policy_test;
 #[cfg(test)]
 mod tests;
 
-pub use document::{MAX_BYTES, Mistake, Mistakes};
+pub use document::{MAX_BYTES, Mistakes, PolicyMistake};
 pub use policy_test::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
 
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub struct ReadPolicy {
     /// The policy that the file describes.
     pub policy: Policy,
     /// Fields that do not take effect as written, in their order; each on one line.
-    pub notes: Vec<Mistake>,
+    pub notes: Vec<PolicyMistake>,
     /// The fields under `defaults` that the file sets.
     pub defaults_set: Vec<&'static str>,
 }

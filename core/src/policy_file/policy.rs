@@ -139,7 +139,7 @@ impl Record for Exemption {
 
 /// A rule by its name.
 pub const RULE: Text<RuleId> = Text {
-    pattern: None,
+    pattern: || None,
     parse: |text| {
         find(text)
             .map(|rule| rule.id)
@@ -150,7 +150,7 @@ pub const RULE: Text<RuleId> = Text {
 
 /// All rules that a text names.
 const RULE_PATTERN: Text<Vec<RuleId>> = Text {
-    pattern: Some("^[a-z*-]+$"),
+    pattern: || Some("^[a-z*-]+$"),
     parse: |text| {
         let rules = CATALOGUE.iter().map(|rule| rule.id);
         let named: Vec<RuleId> = rules.filter(|id| names_rule(text, id.as_str())).collect();

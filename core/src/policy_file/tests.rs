@@ -335,9 +335,17 @@ fn what_happens_at_a_limit_is_read_in_words_and_within_a_day() {
         ),
         (
             "1.5h",
-            r#""1.5h": Karpenter's CRD allows only whole seconds, minutes and hours. Write 30s, 5m or 1h30m, for example"#,
+            r#""1.5h": fractions are not allowed, only whole seconds, minutes and hours"#,
         ),
-        ("Never", r#""Never": a number is missing before `Never`"#),
+        ("100ms", r#""100ms": a duration takes only the units s, m and h"#),
+        (
+            "1d",
+            r#""1d": a duration takes only the units s, m and h. Write 24h"#,
+        ),
+        (
+            "never",
+            r#""never": Never is no length of time. Write 24h, for example"#,
+        ),
         (
             "600",
             r#"expected a string, found 600. Write it in quotes: "600""#,

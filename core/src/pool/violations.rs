@@ -4,7 +4,7 @@
 use super::door::Beyond;
 use crate::diagnostic::{FieldPath, Segment};
 use crate::facts::KarpenterVersion;
-use crate::facts::shape::{Constraint, Fields, Shape};
+use crate::facts::shape::{Constraint, FieldShapes, Shape};
 use crate::json::{Json, Object, whole_number};
 
 /// Something that the API does not accept as it is.
@@ -26,7 +26,7 @@ pub(crate) enum SchemaViolation<'a> {
         /// The name of the field as it is written.
         name: &'a str,
         /// The fields that the API knows there.
-        known: Fields,
+        known: FieldShapes,
     },
     /// A value, or a missing one, that violates a constraint.
     Unmet {
@@ -147,7 +147,7 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
 /// Reports the fields that are not in the table. Strict decoding rejects an unknown field even if it is null.
 fn unknown<'a>(
     map: &'a Object<'a>,
-    known: Fields,
+    known: FieldShapes,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {

@@ -47,7 +47,7 @@ pub fn report(
 }
 
 /// The words about one constraint.
-struct Text {
+struct ConstraintWords {
     /// The paths of the fields with the constraint, as in the table of the definition.
     fields: &'static [&'static str],
     /// The rule that reports it.
@@ -65,44 +65,44 @@ const EFFECTS: &[&str] = &[
     "spec.template.spec.startupTaints[].effect",
 ];
 
-static TEXTS: &[Text] = &[
-    Text {
+static TEXTS: &[ConstraintWords] = &[
+    ConstraintWords {
         fields: &["spec", "spec.template", "spec.template.spec"],
         rule: &FIELD_REQUIRED,
         title: "a NodePool requires spec.template.spec",
         suggestion: |_| Some("add spec.template.spec with nodeClassRef and requirements"),
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.template.spec.nodeClassRef"],
         rule: &FIELD_REQUIRED,
         title: "a NodePool requires a node class",
         suggestion: |_| Some("write the group, kind and name of your node class"),
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.template.spec.nodeClassRef.group"],
         rule: &FIELD_REQUIRED,
         title: UNFOUND,
         suggestion: |_| Some("write the group of your node class"),
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.template.spec.nodeClassRef.kind"],
         rule: &FIELD_REQUIRED,
         title: UNFOUND,
         suggestion: |_| Some("write the kind of your node class"),
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.template.spec.nodeClassRef.name"],
         rule: &FIELD_REQUIRED,
         title: UNFOUND,
         suggestion: |_| Some("write the name of your node class"),
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.template.spec.requirements"],
         rule: &FIELD_REQUIRED,
         title: "the API requires this list, even if it is empty",
         suggestion: |_| Some("write requirements: []"),
     },
-    Text {
+    ConstraintWords {
         fields: &[
             "spec.template.spec.taints[].key",
             "spec.template.spec.startupTaints[].key",
@@ -111,25 +111,25 @@ static TEXTS: &[Text] = &[
         title: "a taint requires a key",
         suggestion: |_| Some("write a key such as example.com/team"),
     },
-    Text {
+    ConstraintWords {
         fields: EFFECTS,
         rule: &FIELD_REQUIRED,
         title: "a taint requires an effect",
         suggestion: |_| Some("write NoSchedule, PreferNoSchedule or NoExecute"),
     },
-    Text {
+    ConstraintWords {
         fields: EFFECTS,
         rule: &TAINT,
         title: "Kubernetes has no such taint effect",
         suggestion: |_| None,
     },
-    Text {
+    ConstraintWords {
         fields: &["spec.weight"],
         rule: &WEIGHT,
         title: "a weight must be from 1 to 100",
         suggestion: instead_of_weight,
     },
-    Text {
+    ConstraintWords {
         fields: &[
             "spec.template.spec.kubelet.imageGCHighThresholdPercent",
             "spec.template.spec.kubelet.imageGCLowThresholdPercent",
@@ -138,7 +138,7 @@ static TEXTS: &[Text] = &[
         title: "a threshold must be from 0 to 100",
         suggestion: |_| None,
     },
-    Text {
+    ConstraintWords {
         fields: &[
             "spec.template.spec.kubelet.maxPods",
             "spec.template.spec.kubelet.podsPerCore",
@@ -150,7 +150,7 @@ static TEXTS: &[Text] = &[
 ];
 
 /// The words about a constraint of a field. A missing value and an illegal one are different rules.
-fn text(field: &str, kind: &ConstraintKind) -> Option<&'static Text> {
+fn text(field: &str, kind: &ConstraintKind) -> Option<&'static ConstraintWords> {
     let must_be_present = matches!(kind, ConstraintKind::Present);
     let mut texts = TEXTS.iter().filter(|text| text.fields.contains(&field));
     texts.find(|text| (text.rule.id == FIELD_REQUIRED.id) == must_be_present)
@@ -265,7 +265,7 @@ mod tests {
                 demanded.insert((field, text.rule.id));
             });
         }
-        let fields = |text: &'static Text| {
+        let fields = |text: &'static ConstraintWords| {
             text.fields
                 .iter()
                 .map(|field| ((*field).to_owned(), text.rule.id))

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::context::Context;
 use super::findings::Findings;
 use super::limits::{
-    Limits,
+    PoolLimits,
     room::{used_up, without_room},
 };
 use super::removal::{Removal, every};
@@ -27,7 +27,7 @@ pub static DRIFT: Rule = rule!("drift", Warning, Silent);
 pub static DRIFT_ACKNOWLEDGED: Rule = rule!("policy-drift-acknowledged", Error, Poolgate);
 
 /// Reports the nodes that this update makes Karpenter replace, and the pace.
-pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let Context {
         release,
         claims,
@@ -43,7 +43,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
     if let Some(removal) = Removal::of(pool, old, limits, nodes, policy) {
         report_removal(pool, removal, findings);
     }
-    let Some(replacement) = Replacement::of(pool, old, limits, claims, policy, at) else {
+    let Some(replacement) = DriftEffect::of(pool, old, limits, claims, policy, at) else {
         return;
     };
     if let Some(digest) = &replacement.acknowledge {
@@ -75,7 +75,7 @@ pub fn check(pool: &NodePool<'_>, old: &NodePool<'_>, limits: &Limits<'_>, findi
 pub fn check_scaled(
     pool: &NodePool<'_>,
     old: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     findings: &mut Findings<'_>,
 ) {
     let policy = findings.context.policy;
@@ -113,7 +113,7 @@ fn paced(pace: &str) -> String {
 /// The effect of an update of a NodePool on the nodes of the pool.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Replacement {
+pub struct DriftEffect {
     /// What happens: `this change replaces up to 40 nodes`.
     pub title: String,
     /// How many nodes are replaced at most, if that is known.
@@ -135,13 +135,13 @@ pub struct Replacement {
     pub acknowledge: Option<String>,
 }
 
-impl Replacement {
+impl DriftEffect {
     /// What happens to the stored pool's nodes, if any is replaced: these NodeClaims, if they were listed, else as many as the
     /// status has.
     pub(crate) fn of(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         claims: Option<&[DriftClaim]>,
         policy: &Policy,
         at: Timestamp,
@@ -174,7 +174,7 @@ impl Replacement {
             kept,
             ..
         } = replaced.unwrap_or_default();
-        match without_room(pool, limits, old, &drifting, policy.cluster.provider) {
+        match without_room(pool, limits, old, &drifting) {
             Some(without) => remarks.push(without),
             None => remarks.extend(used_up(pool, old)),
         }
@@ -215,12 +215,12 @@ impl Replacement {
     }
 }
 
-impl Replacement {
+impl DriftEffect {
     /// Like [`Self::of`], where a pool is of v1beta1: as Karpenter 1.0 converts it.
     fn of_converted(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         claims: Option<&[DriftClaim]>,
         policy: &Policy,
         at: Timestamp,
@@ -341,7 +341,7 @@ fn title(
 }
 
 /// How the node limit restricts replacements. Karpenter itself counts a dynamic pool without the node that goes.
-fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
+fn room(pool: &NodePool<'_>, limits: &PoolLimits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
     let Some((limit, nodes)) = limits.node_limit(pool, policy).zip(nodes) else {
         return Room::Any;
     };
@@ -349,33 +349,28 @@ fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &P
         .nodes
         .saturating_add(limit.surge(pool))
         .saturating_sub(nodes);
-    let is_static = !pool.replicas.is_absent();
+    if !pool.replicas.is_absent() {
+        let group = pool.template.node_class_group();
+        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
+        return if left == 0 && terminates_first {
+            Room::Any
+        } else {
+            Room::Places(left)
+        };
+    }
     let is_hard = limit.mode == NodeLimitMode::Hard;
     // Only a pool with a setting for poolgate's gate is known to have it.
     let is_gated = pool.node_limit_mode().is_some()
         || pool.annotated_node_limit().is_some()
         || pool.surge() > 0
         || AtLimit::annotated(pool).is_some();
-    if is_static {
-        let group = pool.template.node_class_group();
-        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
-        if left == 0 && terminates_first {
-            Room::Any
-        } else {
-            Room::Places(left)
-        }
-    } else if is_hard && is_gated {
-        // poolgate deletes one drifted node after the other to make room for its replacement.
-        let makes_room = pool.annotated_node_limit().is_some()
-            && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
-        Room::Places(left.max(u32::from(makes_room)))
-    } else if nodes > limit.nodes {
-        Room::Exceeded
-    } else if is_hard {
-        Room::IfGated(left)
-    } else {
-        Room::Any
-    }
+    let counts_all = is_hard && is_gated;
+    // poolgate deletes one drifted node after the other to make room for its replacement.
+    let makes_room = counts_all
+        && pool.annotated_node_limit().is_some()
+        && AtLimit::annotated(pool).unwrap_or(policy.at_limit) == AtLimit::Replace;
+    let left = left.max(u32::from(makes_room));
+    Room::of(left, counts_all, is_hard, nodes > limit.nodes)
 }
 
 /// Requires the annotation that acknowledges this change.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
 use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
-use crate::facts::shape::{Fields, Shape, nodepool};
+use crate::facts::shape::{FieldShapes, Shape, nodepool};
 use crate::facts::{ApiVersion, LabelValues, Operator, Provider};
 use crate::json::Json;
 use crate::pool::NodePool;
@@ -90,7 +90,7 @@ fn report_type(
     };
 }
 
-/// Whether the text at a path means a number: of nodes, or of a label that has numbers.
+/// True if the text at a path means a number: of nodes, or of a label that has numbers.
 fn means_number(object: &Json<'_>, path: &FieldPath) -> bool {
     match &*path.without_positions() {
         "spec.disruption.budgets[].nodes" => true,
@@ -135,12 +135,12 @@ fn instead_of_several(value: &Json<'_>, expected: &Shape) -> String {
     }
 }
 
-/// Whether a field holds the limits of a Provisioner, the predecessor of the NodePool.
+/// True if a field holds the limits of a Provisioner, the predecessor of the NodePool.
 fn is_wrapper(path: &FieldPath) -> bool {
     *path == FieldPath::of(&["spec", "limits", "resources"])
 }
 
-/// Whether a string can be in a YAML list without quotes.
+/// True if a string can be in a YAML list without quotes.
 fn is_word(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     !text.trim().is_empty() && text.trim().bytes().all(is_plain)
@@ -161,7 +161,7 @@ fn report_unknown(
     object: &Json<'_>,
     path: FieldPath,
     name: &str,
-    known: Fields,
+    known: FieldShapes,
     spelling: &mut Spelling,
     findings: &mut Findings<'_>,
 ) {
@@ -201,7 +201,7 @@ impl Spelling {
         object: &Json<'_>,
         path: &FieldPath,
         name: &str,
-        known: Fields,
+        known: FieldShapes,
     ) -> Option<Suggestion> {
         self.guesses += 1;
         if self.guesses > MAX_KEPT {

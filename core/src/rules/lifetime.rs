@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::findings::{Findings, UNREADABLE};
-use super::limits::{self, Limits};
+use super::limits::{self, PoolLimits};
 use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::facts::{ApiVersion, Provider};
@@ -26,7 +26,7 @@ const REGISTRATION: Duration = Duration::from_mins(15);
 /// The suggestion for a grace period without end.
 const FOREVER: &str = "leave terminationGracePeriod out to wait for pods without a limit";
 
-pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let expire_after = check_expiry(pool, findings);
     let grace = check_grace(&pool.template, findings);
     if pool.version == ApiVersion::V1 {
@@ -69,7 +69,7 @@ pub fn parse(
     }
 }
 
-/// Whether nothing bounds how long a node may drain. Some providers bound it by themselves.
+/// True if nothing bounds how long a node may drain. Some providers bound it by themselves.
 pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
     let settings = Provider::settings_of(pool.template.node_class_group());
     pool.template.termination_grace_period.is_absent() && settings.termination_grace_period.is_none()
@@ -221,7 +221,7 @@ fn written(length: Duration) -> String {
 
 fn check_hard_limit(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     expire_after: Option<NillableDuration>,
     findings: &mut Findings<'_>,
 ) {

@@ -43,9 +43,9 @@ use crate::json::Json;
 use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 pub(crate) use context::Context;
-pub use drift::Replacement;
+pub use drift::DriftEffect;
 use findings::Findings;
-pub(crate) use limits::Limits;
+pub(crate) use limits::PoolLimits;
 pub use limits::room::used_up;
 pub use removal::Removal;
 
@@ -85,7 +85,6 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_RELEASE,
     &limits::nodes::LIMIT_BELOW_USE,
-    &limits::room::LIMIT_TOO_SMALL,
     &constraints::WEIGHT,
     &replicas::REPLICAS,
     &replicas::REPLICAS_GATE,
@@ -173,7 +172,7 @@ pub(crate) fn check<'a>(
     stored: Option<&'a Json<'a>>,
     context: Context<'a>,
 ) -> Report {
-    let limits = Limits::parse(pool, old, context.policy);
+    let limits = PoolLimits::parse(pool, old, context.policy);
     let mut findings = Findings::new(pool.object, stored, context);
     let budgets = Budgets::parse_all(pool);
     fields::check(pool, &mut findings);
@@ -204,7 +203,7 @@ pub(crate) fn check_scale<'a>(
 ) -> Report {
     let mut findings = Findings::new(pool.object, Some(stored), context);
     if let Some(replicas) = pool.replicas.present() {
-        let limits = Limits::parse(pool, Some(old), context.policy);
+        let limits = PoolLimits::parse(pool, Some(old), context.policy);
         replicas::check_limit(pool, replicas, &limits, Some(old), &mut findings);
         drift::check_scaled(pool, old, &limits, &mut findings);
     }

@@ -4,7 +4,7 @@
 
 use super::findings::Findings;
 use super::lifetime::drains_without_end;
-use super::limits::{self, Limits, NODES};
+use super::limits::{self, NODES, PoolLimits};
 use crate::api::{
     AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
     NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,
@@ -24,7 +24,7 @@ const NO_EFFECT: &str = "poolgate ignores this key";
 
 pub fn check(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -116,7 +116,7 @@ fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findi
         .suggest(help);
 }
 
-/// Whether the pool has an annotation, readable or not.
+/// True if the pool has an annotation, readable or not.
 fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
     pool.annotation(key).is_some_and(|value| !value.is_null())
 }
@@ -172,7 +172,7 @@ fn check_number(
 /// Reports a limit in the spec that poolgate overwrites with the annotated one.
 fn check_overwritten(
     limit: u32,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -282,7 +282,7 @@ fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         .suggest("add the missing setting, or write Repair");
 }
 
-fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+fn check_surge(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let number = check_number(pool, SURGE_ANNOTATION, "1", findings);
     if let Some(number) = number.filter(|number| *number > MAX_SURGE) {
         findings
@@ -315,7 +315,7 @@ fn check_surge(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings
         .suggest("remove the annotation");
 }
 
-/// Whether there is no limit at all. Another rule reports an unreadable one.
+/// True if there is no limit at all. Another rule reports an unreadable one.
 fn sets_no_limit(pool: &NodePool<'_>) -> bool {
     let is_in_spec = match pool.limits {
         Field::Absent => false,

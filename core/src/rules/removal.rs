@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::limits::{Limits, NODES, path};
+use super::limits::{NODES, PoolLimits, path};
 use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
 use crate::diagnostic::{FieldPath, counted};
 use crate::policy::Policy;
@@ -30,7 +30,7 @@ impl Removal {
     pub(crate) fn of(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         nodes: Option<usize>,
         policy: &Policy,
     ) -> Option<Self> {
@@ -61,7 +61,7 @@ impl Removal {
     fn by_limit(
         pool: &NodePool<'_>,
         old: &NodePool<'_>,
-        limits: &Limits<'_>,
+        limits: &PoolLimits<'_>,
         nodes: Option<usize>,
         policy: &Policy,
     ) -> Option<Self> {
@@ -133,7 +133,7 @@ mod tests {
         let [old, new] = [&old, &new].map(Json::from);
         let [old, new] = [&old, &new].map(|pool| NodePool::view(ApiVersion::V1, pool));
         let policy = Policy::default();
-        let limits = Limits::parse(&new, Some(&old), &policy);
+        let limits = PoolLimits::parse(&new, Some(&old), &policy);
         let removal = Removal::of(&new, &old, &limits, nodes, &policy)?;
         Some((removal.title, removal.at_most, removal.field.to_string()))
     }

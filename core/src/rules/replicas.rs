@@ -1,7 +1,7 @@
 //! `spec.replicas`: static pools, which keep a fixed number of nodes whatever pods there are. Only v1 has them.
 
 use super::findings::Findings;
-use super::limits::{self, Limits};
+use super::limits::{self, PoolLimits};
 use crate::diagnostic::{ErrorType, FieldPath, Origin};
 use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::policy::{FeatureGate, GateState};
@@ -19,7 +19,7 @@ const LARGEST: i64 = i32::MAX as i64;
 
 pub fn check(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -59,7 +59,7 @@ pub fn check(
 pub fn check_limit(
     pool: &NodePool<'_>,
     replicas: i64,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -187,14 +187,14 @@ fn most(limit: &Quantity) -> Option<i64> {
     (!limit.is_negative()).then(|| limit.rounded_up())
 }
 
-/// Whether neither the replicas nor the limit of the stored pool was closer to the other.
+/// True if neither the replicas nor the limit of the stored pool was closer to the other.
 fn is_step_towards(replicas: i64, limit: i64, old: &NodePool<'_>) -> bool {
     let stored = old.replicas.present();
     let stored = stored.zip(old.node_limit().as_ref().and_then(most));
     stored.is_some_and(|(old_replicas, old_limit)| replicas <= old_replicas && limit >= old_limit)
 }
 
-/// Whether it is certain that a drifted node is terminated before its replacement is launched.
+/// True if it is certain that a drifted node is terminated before its replacement is launched.
 fn terminates_first(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
     let context = &findings.context;
     let group = pool.template.node_class_group();

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Facts, Ledger, Moment, Observed, Request, RequestVerdict, Step, Write, decide,
+    ClaimRequest, ClaimView, CountedClaim, Facts, Ledger, Moment, Observed, RequestVerdict, Step, Write,
+    decide,
 };
 
 use crate::fingerprint::Fast;
@@ -82,7 +83,7 @@ fn ask(rest: &Rest, real: &Real<'_>) -> Option<Violation> {
     let view = ClaimView::listed(
         u64::from(rest.revision),
         claims.map(|(claim, shown)| {
-            let claim_now = Claim {
+            let claim_now = CountedClaim {
                 version: u64::from(shown.version),
                 deleting: shown.deleting,
                 disrupted: shown.disrupted,
@@ -135,7 +136,7 @@ fn places(facts: &Facts<'_>, asked: usize, arrived: Moment, strict: bool) -> usi
     let uids: Vec<_> = (CREATES..CREATES + asked).map(uid).collect();
     let requests: Vec<_> = uids
         .iter()
-        .map(|uid| Request {
+        .map(|uid| ClaimRequest {
             uid,
             name: "probe",
             arrived,

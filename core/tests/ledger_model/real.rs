@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use poolgate_core::api::MAX_SURGE;
 use poolgate_core::nodelimit::ledger::{
-    Claim, ClaimView, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce, Needs, Observed,
-    Request, RequestVerdict, Step, Uid, Write, decide,
+    ClaimRequest, ClaimView, CountedClaim, Decision, Denial, Facts, FirstSeen, Full, Ledger, LimitInForce,
+    Needs, Observed, RequestVerdict, Step, Uid, Write, decide,
 };
 use serde_json::{Value, json};
 
@@ -188,9 +188,9 @@ impl<'s> Real<'s> {
         let claims: Vec<usize> = (0..CREATES)
             .filter(|claim| sent.waiting[*claim].is_some())
             .collect();
-        let requests: Vec<Request<'_>> = (0..CREATES)
+        let requests: Vec<ClaimRequest<'_>> = (0..CREATES)
             .filter_map(|claim| Some((claim, sent.waiting[claim]?)))
-            .map(|(claim, (ledger, claims))| Request {
+            .map(|(claim, (ledger, claims))| ClaimRequest {
                 uid: &self.uids[claim],
                 name: "claim",
                 arrived: times.arrived(ledger, claims),
@@ -338,7 +338,7 @@ impl<'s> Real<'s> {
     pub(crate) fn view(&self, question: &Question) -> ClaimView {
         let claims = (0..CREATES).filter_map(|claim| Some((claim, question.shown[claim]?)));
         let list = claims.map(|(claim, shown)| {
-            let claim_now = Claim {
+            let claim_now = CountedClaim {
                 version: u64::from(shown.version),
                 deleting: shown.deleting,
                 disrupted: shown.disrupted,
@@ -348,7 +348,7 @@ impl<'s> Real<'s> {
         });
         let gone = (0..CREATES).filter(|claim| question.departed & (1 << claim) != 0);
         let before = gone.map(|claim| {
-            let claim_then = Claim {
+            let claim_then = CountedClaim {
                 version: 0,
                 deleting: true,
                 disrupted: false,

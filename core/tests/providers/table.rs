@@ -1,6 +1,6 @@
 //! The table, generated from `core/providers`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use super::LabelValues::{Any, Boolean, Number, Text};
 use super::Unit::{GB, MHz, Mbps, MiB};
-use super::instance_types::machine;
 use super::kind::{shared, sole};
 use super::label::label;
 use super::release::contains;
@@ -39,8 +38,6 @@ const PROVIDERS: &[&str] = &[
     "alibabacloud",
     "hetzner",
 ];
-
-const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
@@ -166,19 +163,6 @@ fn write_settings(settings: &Value, table: &mut String) {
     );
 }
 
-/// A number with its digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push('_');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Writes texts in lines of at most 110 bytes.
 fn write_texts(texts: impl Iterator<Item = String>, table: &mut String) {
     let mut line = String::from("       ");
@@ -267,52 +251,11 @@ fn write_provider(provider: &Value, recorded: &[Recorded], table: &mut String) {
     };
 }
 
-/// The families of an architecture, each with its sizes; those that are not on the page have none.
-fn families<'a>(provider: &'a Value, arch: &str) -> BTreeMap<&'a str, &'a str> {
-    let data = &provider["machines"];
-    let on_page = data[arch].as_object().into_iter().flatten();
-    let others = data["otherFamilies"].as_object().into_iter().flatten();
-    let others = others.filter(|(_, row)| row["arch"] == arch);
-    on_page
-        .map(|(family, sizes)| (family.as_str(), text(sizes)))
-        .chain(others.map(|(family, _)| (family.as_str(), "")))
-        .collect()
-}
-
-/// The CPUs and MiB of each instance type, where they are known.
-fn machines(provider: &Value) -> BTreeMap<String, (u64, u64)> {
-    let machine = |family: &str, text: &str| {
-        let mut words = text.split(' ');
-        let mut next = || words.next().unwrap_or_else(|| panic!("{family}: {text}"));
-        let (size, cpus, mib) = (next(), next().parse(), next().parse());
-        let numbers = (cpus.expect("a number"), mib.expect("a number"));
-        (format!("{family}.{size}"), numbers)
-    };
-    let families = ARCHITECTURES.iter().flat_map(|arch| families(provider, arch));
-    let sized = families.filter(|(_, sizes)| !sizes.is_empty());
-    sized
-        .flat_map(|(family, sizes)| sizes.split(", ").map(move |size| machine(family, size)))
-        .collect()
-}
-
 fn write_types(provider: &Value, table: &mut String) {
     let names = instance_types(provider);
     if names.is_empty() {
         return;
     }
-    let machines = machines(provider);
-    let known: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-    let mut sizes: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for (name, (cpus, mib)) in &machines {
-        assert!(known.contains(name.as_str()), "{name} is no instance type");
-        let (_, size) = name.split_once('.').expect("a size");
-        let least = sizes.entry(size).or_insert((*cpus, *mib));
-        *least = (least.0.min(*cpus), least.1.min(*mib));
-    }
-    let row = |name: &str, numbers: Option<&(u64, u64)>| {
-        let (cpus, mib) = numbers.copied().unwrap_or_default();
-        format!("machine({name:?}, {cpus}, {})", grouped(mib))
-    };
     let _ = writeln!(
         table,
         "\npub(super) static {}_TYPES: InstanceTypes = InstanceTypes {{\n    of: {},\n    date: {},\n    types: &[",
@@ -320,17 +263,7 @@ fn write_types(provider: &Value, table: &mut String) {
         provider["name"],
         provider["instanceTypes"]["date"],
     );
-    write_texts(names.iter().map(|name| row(name, machines.get(name))), table);
-    for arch in ARCHITECTURES {
-        let _ = writeln!(table, "    ],\n    {arch}: &[");
-        let families = families(provider, arch).into_keys();
-        write_texts(families.map(|family| format!("{family:?}")), table);
-    }
-    table.push_str("    ],\n    sizes: &[\n");
-    write_texts(
-        sizes.iter().map(|(size, numbers)| row(size, Some(numbers))),
-        table,
-    );
+    write_texts(names.iter().map(|name| format!("{name:?}")), table);
     table.push_str("    ],\n};\n");
 }
 

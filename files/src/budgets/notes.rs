@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
+use crate::terminal;
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reasons, Timing};
-use poolgate_core::diagnostic::{counted, sentences};
+use poolgate_core::diagnostic::{counted, first_few, sentences};
 use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::pool::{Field, NodePool};
 use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
-
-use crate::terminal;
 
 use super::at_limit;
 use super::clock::Clock;
@@ -98,7 +97,7 @@ fn frozen(subject: &Subject<'_>) -> Option<String> {
     ))
 }
 
-/// Whether a budget applies to all reasons because it lists none.
+/// True if a budget applies to all reasons because it lists none.
 fn names_no_reasons(subject: &Subject<'_>, budget: &Budget) -> bool {
     subject.budgets.are_written() && budget.reasons.is_absent()
 }
@@ -169,7 +168,7 @@ struct Expiry {
     age: String,
     is_limited: bool,
     is_v1beta1: bool,
-    /// Whether `Never` is allowed.
+    /// True if `Never` is allowed.
     has_never: bool,
 }
 
@@ -239,14 +238,8 @@ fn expiries(subjects: &[Subject<'_>]) -> Vec<String> {
 
 /// Pools by their names, as far as these are not too many.
 fn named(pools: &[&str]) -> String {
-    match (pools, pools.len().saturating_sub(MOST_NAMED)) {
-        ([pool], _) => format!("NodePool {pool}"),
-        (_, 0) => format!("NodePools {}", pools.join(", ")),
-        (_, more) => {
-            let first: Vec<&str> = pools.iter().copied().take(MOST_NAMED).collect();
-            format!("NodePools {} and {more} more", first.join(", "))
-        }
-    }
+    let several = if pools.len() == 1 { "" } else { "s" };
+    format!("NodePool{several} {}", first_few(pools, MOST_NAMED))
 }
 
 /// `expireAfter` of a pool that leaves it out, with the origin of that default.
@@ -264,7 +257,7 @@ fn default_expiry(subject: &Subject<'_>) -> String {
     format!("{age}, Karpenter's default")
 }
 
-/// Whether a release removes expired nodes whatever budgets allow.
+/// True if a release removes expired nodes whatever budgets allow.
 fn expires_anyway(release: KarpenterVersion) -> bool {
     release.has(KarpenterVersion::V1_STORED)
 }

@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use poolgate_core::budget::{Budgets, Reason, is_supported};
+use poolgate_core::value::cron::{DAY, WEEK};
 use serde::Serialize;
 
 /// The nodes of a pool for which nobody knows how many it has: a percentage allows one of them.
@@ -10,8 +11,6 @@ const ASSUMED_NODES: u32 = 100;
 
 /// The most ranges of a day that are spelt out.
 const SPELT_OUT: usize = 4;
-
-const MINUTES_A_DAY: usize = 24 * 60;
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
@@ -41,14 +40,13 @@ impl ChangedHours {
 
 /// For each minute of the week from an instant on, whether drifted nodes may go.
 fn open_minutes(budgets: &Budgets, nodes: u32, from: Timestamp) -> Vec<bool> {
-    let count = DAYS.len() * MINUTES_A_DAY;
     let until = from
         .checked_add(SignedDuration::from_hours(7 * 24))
         .unwrap_or(from);
-    let minute = |at: &Timestamp| usize::try_from(at.duration_since(from).as_secs() / 60).unwrap_or(count);
+    let minute = |at: &Timestamp| usize::try_from(at.duration_since(from).as_secs() / 60).unwrap_or(WEEK);
     let steps = budgets.steps(Reason::Drifted, nodes, from, until);
-    let ends = steps.iter().skip(1).map(|(at, _)| minute(at)).chain([count]);
-    let mut minutes = Vec::with_capacity(count);
+    let ends = steps.iter().skip(1).map(|(at, _)| minute(at)).chain([WEEK]);
+    let mut minutes = Vec::with_capacity(WEEK);
     for ((_, allowance), end) in steps.iter().zip(ends) {
         minutes.resize(end.max(minutes.len()), allowance.nodes() != Some(0));
     }
@@ -68,7 +66,7 @@ fn described(minutes: &[bool]) -> Vec<String> {
         return vec!["at all hours".to_owned()];
     }
     let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
-    for (day, minutes) in DAYS.iter().zip(minutes.chunks(MINUTES_A_DAY)) {
+    for (day, minutes) in DAYS.iter().zip(minutes.chunks(DAY)) {
         let ranges = ranges(minutes);
         if ranges.is_empty() {
             continue;

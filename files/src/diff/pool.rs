@@ -10,7 +10,7 @@ use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKa
 use poolgate_core::json::Json;
 use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
-use poolgate_core::rules::{Removal, Replacement};
+use poolgate_core::rules::{DriftEffect, Removal};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub struct PoolChange {
     /// How many nodes are replaced, drained or deleted at most: `None` if nobody knows, 0 for a pool that loses none.
     pub nodes_at_stake: Option<usize>,
     /// Which nodes are replaced.
-    pub drift: Option<Replacement>,
+    pub drift: Option<DriftEffect>,
     /// Which nodes are deleted without a replacement.
     pub removed: Option<Removal>,
     /// What the API server rejects in an update, though a new object may have it.
@@ -70,7 +70,7 @@ pub enum Fate {
 }
 
 impl PoolChange {
-    /// Whether it has a mistake that OLD has not.
+    /// True if it has a mistake that OLD has not.
     pub fn is_worse(&self) -> bool {
         let is_unacknowledged = self
             .drift
@@ -90,7 +90,7 @@ impl PoolChange {
         Some(self.nodes.map_or(most, |nodes| most.min(nodes)))
     }
 
-    /// Whether nothing happens to it.
+    /// True if nothing happens to it.
     pub fn is_nothing(&self) -> bool {
         let lists = [&self.immutable, &self.new, &self.gone];
         self.fate == Fate::Changes
@@ -199,7 +199,7 @@ impl Judge {
         pool
     }
 
-    /// Whether Karpenter hashes the template as in v1.
+    /// True if Karpenter hashes the template as in v1.
     fn hashes_v1(&self, placed: &Placed) -> bool {
         let release = self.karpenter(placed).release();
         placed.version == ApiVersion::V1 || release.has(KarpenterVersion::V1_STORED)
@@ -289,23 +289,23 @@ impl PoolChange {
 }
 
 /// The drift of a pool before Karpenter 1.0, which is not computed. An expiry there is not hashed, but nodes that are older go.
-fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<Replacement> {
+fn unknown(fields: &[FieldPath], nodes: Option<usize>) -> Option<DriftEffect> {
     let causes = [
         FieldPath::of(&["spec", "template"]),
         FieldPath::of(&["spec", "disruption", "expireAfter"]),
     ];
     let is_cause = |field: &&FieldPath| causes.iter().any(|cause| is_within(field, cause));
     let fields: Vec<FieldPath> = fields.iter().filter(is_cause).cloned().collect();
-    (!fields.is_empty() && nodes != Some(0)).then(|| Replacement {
+    (!fields.is_empty() && nodes != Some(0)).then(|| DriftEffect {
         title: "this change may replace all nodes of the pool".to_owned(),
         at_most: nodes,
         fields,
         doubt: Some("drift is computed for Karpenter 1.0 and newer only".to_owned()),
-        ..Replacement::default()
+        ..DriftEffect::default()
     })
 }
 
-/// Whether one of two paths is that of the other, or leads to it.
+/// True if one of two paths is that of the other, or leads to it.
 fn is_within(one: &FieldPath, other: &FieldPath) -> bool {
     let (one, other) = (one.segments(), other.segments());
     one.starts_with(other) || other.starts_with(one)

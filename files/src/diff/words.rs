@@ -1,11 +1,10 @@
 //! A comparison as it is printed for people, and for a pull request.
 
-use std::borrow::Borrow;
 use std::fmt::Write as _;
 
 use poolgate_core::api::ACKNOWLEDGE_DRIFT_ANNOTATION;
-use poolgate_core::diagnostic::{FieldPath, counted};
-use poolgate_core::rules::Replacement;
+use poolgate_core::diagnostic::{FieldPath, counted, first_few};
+use poolgate_core::rules::DriftEffect;
 
 use super::compare::{ClassChange, Comparison};
 use super::pool::{Fate, PoolChange};
@@ -80,13 +79,13 @@ fn of_class(class: &ClassChange) -> Section {
     let (verb, line) = if class.fate == Fate::Vanishes {
         let line = format!(
             "if your tool prunes, no node of {} is launched any more, not even a replacement: NEW still refers to this class",
-            some_of(&pools)
+            first_few(&pools, MOST_NAMED)
         );
         ("vanishes", line)
     } else {
         let line = format!(
             "nodes of {} may drift (the provider decides): {} changed",
-            some_of(&pools),
+            first_few(&pools, MOST_NAMED),
             joined(&class.fields)
         );
         ("changes", line)
@@ -142,12 +141,12 @@ fn lines(change: &PoolChange) -> Vec<String> {
     lines
 }
 
-fn of_drift(drift: &Replacement) -> impl Iterator<Item = String> {
+fn of_drift(drift: &DriftEffect) -> impl Iterator<Item = String> {
     let changed = format!("{}: {} changed", drift.title, joined(&drift.fields));
     let clauses = drift.doubt.iter().chain(&drift.pace).chain(&drift.remarks);
     let first = clauses.fold(changed, |line, clause| format!("{line}; {clause}"));
-    let claims =
-        (!drift.node_claims.is_empty()).then(|| format!("NodeClaims: {}", some_of(&drift.node_claims)));
+    let claims = (!drift.node_claims.is_empty())
+        .then(|| format!("NodeClaims: {}", first_few(&drift.node_claims, MOST_NAMED)));
     let kept = drift.kept.iter().take(MOST_NAMED);
     let kept = kept.map(|(claim, why)| format!("NodeClaim {claim} stays: {why}"));
     let more = drift.kept.len().saturating_sub(MOST_NAMED);
@@ -166,14 +165,6 @@ fn of_drift(drift: &Replacement) -> impl Iterator<Item = String> {
 fn joined(paths: &[FieldPath]) -> String {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
     paths.join(", ")
-}
-
-fn some_of<T: Borrow<str>>(names: &[T]) -> String {
-    let shown = names.get(..MOST_NAMED).unwrap_or(names).join(", ");
-    match names.len().saturating_sub(MOST_NAMED) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    }
 }
 
 /// The whole in one line.

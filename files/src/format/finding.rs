@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use poolgate_core::diagnostic::{self, FieldPath, Severity};
+use poolgate_core::diagnostic::{self, FieldPath, Severity, first_few};
 use serde::Serialize;
 
 use crate::edit::{SourceRange, TextEdit};
@@ -15,9 +15,9 @@ pub struct Finding {
     pub rule: &'static str,
     /// How serious it is, after policy, ratchet and comments.
     pub severity: Severity,
-    /// Whether Karpenter rejects the object for it, whatever its severity is.
+    /// True if Karpenter rejects the object for it, whatever its severity is.
     pub is_rejected: bool,
-    /// Whether the API server may have stored the object with it.
+    /// True if the API server may have stored the object with it.
     pub is_storable: bool,
     /// The object that it is about; `None` for a document that cannot be read.
     pub object: Option<Object>,
@@ -155,12 +155,12 @@ impl Finding {
             .map_or_else(|| self.statement(), ToString::to_string)
     }
 
-    /// Whether a policy or a comment has lowered it, although Karpenter rejects the object.
+    /// True if a policy or a comment has lowered it, although Karpenter rejects the object.
     pub fn is_lowered(&self) -> bool {
         self.is_rejected && self.severity < Severity::Error
     }
 
-    /// Whether it counts as an error for the exit code.
+    /// True if it counts as an error for the exit code.
     pub fn is_failure(&self) -> bool {
         self.is_rejected || self.severity == Severity::Error
     }
@@ -184,13 +184,7 @@ impl Finding {
 
     /// The other objects that it depends on; `None` if there are none.
     pub fn see(&self) -> Option<String> {
-        let named = self.elsewhere.iter().take(MOST_NAMED).map(ToString::to_string);
-        let named: Vec<String> = named.collect();
-        let more = match self.elsewhere.len() - named.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        (!named.is_empty()).then(|| format!("see {}{more}", named.join(", ")))
+        (!self.elsewhere.is_empty()).then(|| format!("see {}", first_few(&self.elsewhere, MOST_NAMED)))
     }
 
     /// The field and the object that it is about; `None` for a document that cannot be read.

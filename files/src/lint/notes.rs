@@ -1,13 +1,6 @@
 //! What lint notes besides the rules: mistakes that no webhook ever sees, variables that were not filled in, and files named
 //! `.json` that are not JSON.
 
-use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, quoted};
-use poolgate_core::facts::{ApiVersion, TargetKarpenter};
-use poolgate_core::json::Json;
-use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
-use poolgate_core::review::Subject;
-use serde::de::IgnoredAny;
-
 use super::note::{Note, Place};
 use super::subjects::Checked;
 use crate::edit::SourceRange;
@@ -15,6 +8,12 @@ use crate::format::finding::Finding;
 use crate::sources::Whole;
 use crate::terminal::clean;
 use crate::text_rules;
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, first_few, quoted};
+use poolgate_core::facts::{ApiVersion, TargetKarpenter};
+use poolgate_core::json::Json;
+use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
+use poolgate_core::review::Subject;
+use serde::de::IgnoredAny;
 
 /// The notes on an object that is checked for this Karpenter; `is_completed` says that a webhook writes defaults.
 pub fn about(
@@ -63,7 +62,7 @@ fn unnamed(checked: &Checked<'_>) -> Option<Note> {
     })
 }
 
-/// Whether an object is a v1 NodePool that only releases accept in which `consolidateAfter` has a default.
+/// True if an object is a v1 NodePool that only releases accept in which `consolidateAfter` has a default.
 pub fn lacks_consolidate_after(checked: &Checked<'_>) -> bool {
     let Subject::NodePool(ApiVersion::V1) = checked.subject else {
         return false;
@@ -115,18 +114,11 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
     let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.slice(text))).collect();
     names.sort_unstable();
     names.dedup();
-    let first_ones: Vec<String> = names.iter().take(NAMED).map(|name| quoted(name)).collect();
-    let others = match names.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        others => format!(" and {others} more"),
-    };
+    let named = first_few(names.iter().map(|name| quoted(name)), NAMED);
     Some(Note {
         rule: text_rules::VARIABLE,
         place: Place::Field(document.path_at(first.start())),
-        message: format!(
-            "values that depend on {}{others} are not checked",
-            first_ones.join(", ")
-        ),
+        message: format!("values that depend on {named} are not checked"),
         suggestion: if names.iter().all(|name| can_be_given(name)) {
             "set these variables with --envsubst FILE, or check the output of the program that fills them in"
                 .into()
@@ -136,7 +128,7 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
     })
 }
 
-/// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
+/// True if a finding depends on a variable that is left in the object: at its field, below it, or beside it.
 pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let in_path = |path: &FieldPath| {
         let mut segments = path.segments().iter();

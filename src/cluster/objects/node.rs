@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::facts::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{Effect, Marks, Node, Resources, Taint};
+use poolgate_core::nodelimit::plan::{Effect, Marks, Node, NodeTaint, Resources};
 use poolgate_core::nodelimit::why;
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ pub struct SeenNode {
 pub struct NodeKinds {
     names: Interned<str>,
     labels: Interned<BTreeMap<String, String>>,
-    taints: Interned<[Taint]>,
+    taints: Interned<[NodeTaint]>,
     allocatable: Interned<Resources>,
 }
 
@@ -106,8 +106,8 @@ fn hash(conditions: &Conditions) -> u64 {
 }
 
 /// A taint, if its effect is known.
-pub fn taint(taint: TaintObject) -> Option<Taint> {
-    Some(Taint {
+pub fn taint(taint: TaintObject) -> Option<NodeTaint> {
+    Some(NodeTaint {
         key: taint.key,
         value: taint.value.unwrap_or_default(),
         effect: Effect::parse(&taint.effect)?,

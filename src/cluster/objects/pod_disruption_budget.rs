@@ -1,7 +1,7 @@
 //! PodDisruptionBudgets.
 
 use poolgate_core::facts::Operator;
-use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget, Requirement};
+use poolgate_core::nodelimit::plan::{LabelRequirement, NamespacedName, PodDisruptionBudget};
 use serde::Deserialize;
 
 use super::{Metadata, Object, Texts};
@@ -60,9 +60,9 @@ impl BudgetObject {
 }
 
 impl Selector {
-    fn requirements(self) -> Vec<Requirement> {
+    fn requirements(self) -> Vec<LabelRequirement> {
         let labels = self.match_labels.into_iter().flatten();
-        let labels = labels.map(|(key, value)| Requirement {
+        let labels = labels.map(|(key, value)| LabelRequirement {
             key,
             operator: Operator::In,
             values: vec![value],
@@ -70,7 +70,7 @@ impl Selector {
         // Omitted requirements count as met, because assuming a pod to be covered is safer.
         let expressions = self.match_expressions.into_iter().flatten();
         let expressions = expressions.filter_map(|expression| {
-            Some(Requirement {
+            Some(LabelRequirement {
                 key: expression.key,
                 operator: Operator::parse(&expression.operator)?,
                 values: expression.values.unwrap_or_default(),

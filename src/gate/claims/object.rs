@@ -1,6 +1,6 @@
 //! A NodeClaim, as far as node limits need it. Nothing else of it is decoded.
 
-use poolgate_core::nodelimit::ledger::{Claim, Uid};
+use poolgate_core::nodelimit::ledger::{CountedClaim, Uid};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -36,14 +36,14 @@ struct Condition {
 
 impl NodeClaim {
     /// Its pool, its identity, and what counting needs of it; none if it has no pool.
-    pub fn into_parts(self) -> Option<(Box<str>, Uid, Claim)> {
+    pub fn into_parts(self) -> Option<(Box<str>, Uid, CountedClaim)> {
         let conditions = &self.status.conditions;
         let is_true = |kind: &str| {
             let mut true_ones = conditions.iter().filter(|condition| &*condition.status == "True");
             true_ones.any(|condition| &*condition.kind == kind)
         };
         let uid = Uid::new(&self.metadata.uid).ok()?;
-        let claim = Claim {
+        let claim = CountedClaim {
             version: self.metadata.version_number()?,
             deleting: self.metadata.deletion_timestamp.is_some(),
             disrupted: is_true(DISRUPTION_REASON) && !is_true(REBOOTING),
@@ -59,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    fn parts(object: Value) -> Option<(Box<str>, Uid, Claim)> {
+    fn parts(object: Value) -> Option<(Box<str>, Uid, CountedClaim)> {
         let claim: NodeClaim = serde_json::from_value(object).expect("a claim of any shape");
         claim.into_parts()
     }
@@ -85,7 +85,7 @@ mod tests {
         });
         let (pool, uid, claim) = parts(object).expect("a claim of a pool");
         assert_eq!((&*pool, uid.as_str()), ("general", "u-1"));
-        let expected = Claim {
+        let expected = CountedClaim {
             version: 42,
             deleting: true,
             disrupted: true,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
 
-use poolgate_core::nodelimit::ledger::{Claim, ClaimView, Moment, ReadSpan, Uid};
+use poolgate_core::nodelimit::ledger::{ClaimView, CountedClaim, Moment, ReadSpan, Uid};
 
 use crate::runtime::telemetry::Invariants;
 
@@ -45,7 +45,7 @@ pub struct Listed {
 }
 
 /// Claims of one list, by pool.
-pub type Listing = BTreeMap<Box<str>, Vec<(Uid, Claim)>>;
+pub type Listing = BTreeMap<Box<str>, Vec<(Uid, CountedClaim)>>;
 
 impl ClaimViews {
     /// No views yet.
@@ -148,7 +148,7 @@ impl ClaimViews {
     }
 
     /// Takes a claim that is new or has changed.
-    pub fn upsert(&mut self, pool: &str, uid: Uid, claim: Claim) {
+    pub fn upsert(&mut self, pool: &str, uid: Uid, claim: CountedClaim) {
         if self.ended.iter_mut().any(|ended| ended.remove(&uid)) {
             self.invariants
                 .violated("claim_after_its_reservation", pool, uid.as_str());
@@ -214,8 +214,8 @@ mod tests {
         whole: true,
     };
 
-    fn claim(version: u64) -> Claim {
-        Claim {
+    fn claim(version: u64) -> CountedClaim {
+        CountedClaim {
             version,
             deleting: false,
             disrupted: false,
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_list_of_metadata_leaves_open_what_the_watch_says_of_disruption() {
-        let disrupted = |version, disrupted| Claim {
+        let disrupted = |version, disrupted| CountedClaim {
             disrupted,
             ..claim(version)
         };

@@ -7,7 +7,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use poolgate_core::api::NodeLimitMode;
-use poolgate_core::nodelimit::ledger::{Claim, ClaimView, ReadSpan};
+use poolgate_core::nodelimit::ledger::{ClaimView, CountedClaim, ReadSpan};
 use serde_json::json;
 use tokio::sync::{Semaphore, oneshot};
 use tower::service_fn;
@@ -76,7 +76,7 @@ async fn what_was_listed_without_disruptions_does_not_say_whether_there_is_a_sur
             begun: now,
             done: now,
         };
-        let claim = Claim {
+        let claim = CountedClaim {
             version: 7,
             deleting: false,
             disrupted: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use poolgate_core::policy::Policy;
-use poolgate_core::policy_file::Mistake;
+use poolgate_core::policy_file::PolicyMistake;
 use poolgate_files::policy_file::{self, LoadError, placed};
 use tokio::sync::watch;
 
@@ -182,7 +182,7 @@ impl Load for PolicyFile {
     }
 }
 
-fn warn_of_notes(path: &Path, notes: &[Mistake]) {
+fn warn_of_notes(path: &Path, notes: &[PolicyMistake]) {
     for note in notes {
         tracing::warn!(
             note = placed(path, note),

@@ -3,15 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use anyhow::{Context as _, anyhow, ensure};
-use jiff::Timestamp;
-use poolgate_core::drift::{CurrentTemplate, Start};
-use poolgate_core::facts::ApiVersion;
-use poolgate_core::json::Json;
-use poolgate_core::nodelimit::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
-use poolgate_core::nodelimit::why::{Goal, Kind};
-use poolgate_core::pool::NodePool;
-
 use super::class::{NodeClass, class_of};
 use super::words::{PoolProgress, RolloutReport};
 use crate::cluster::objects::{NodeClassRef, PoolObject};
@@ -19,6 +10,14 @@ use crate::status::facts::{Facts, KnownClaim};
 use crate::status::look::Look;
 use crate::status::pools::{NodesByName, PoolFacts};
 use crate::status::why::{Keeps, More, Why, Whys};
+use anyhow::{Context as _, anyhow, ensure};
+use jiff::Timestamp;
+use poolgate_core::drift::{CurrentTemplate, Start};
+use poolgate_core::facts::ApiVersion;
+use poolgate_core::json::Json;
+use poolgate_core::nodelimit::rollout::{Progress, Rollout, RolloutClaim, RolloutLook, Stuck};
+use poolgate_core::nodelimit::why::{CauseKind, Goal};
+use poolgate_core::pool::NodePool;
 
 /// The subject of a rollout: a NodePool, or all that use a node class.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,8 +154,9 @@ impl Rollouts {
             for claim in claims.iter_mut() {
                 if let Some(why) = whys.get_mut(&*claim.state.claim.name) {
                     let is_empty = why.wanted.iter().any(|wanted| wanted.goal == Goal::Empty);
-                    why.causes
-                        .retain(|cause| cause.kind != Kind::BudgetClosed || !is_empty || !empty_go_first);
+                    why.causes.retain(|cause| {
+                        cause.kind != CauseKind::BudgetClosed || !is_empty || !empty_go_first
+                    });
                     claim.causes.clone_from(&why.causes);
                 }
             }

@@ -63,7 +63,7 @@ enum Rule {
 
 /// Reads `V in [L, …] || !V.find("^([^/]+)").endsWith(D)` or `V != L`, where V is `self`, or any name in `self.all(V, …)`.
 fn read(rule: &str) -> Option<Rule> {
-    let mut text = Text(rule.trim());
+    let mut text = Rest(rule.trim());
     let inner = text
         .0
         .strip_prefix("self.all(")
@@ -72,7 +72,7 @@ fn read(rule: &str) -> Option<Rule> {
         None => "self",
         Some(inner) => {
             let (variable, body) = inner.split_once(',')?;
-            text = Text(body);
+            text = Rest(body);
             Some(variable.trim())
                 .filter(|variable| variable.bytes().all(|byte| byte.is_ascii_alphanumeric()))?
         }
@@ -104,9 +104,9 @@ fn read(rule: &str) -> Option<Rule> {
 }
 
 /// What is left of a text that is read.
-struct Text<'t>(&'t str);
+struct Rest<'t>(&'t str);
 
-impl Text<'_> {
+impl Rest<'_> {
     /// Skips these characters, and blanks before them; `None` if something else follows.
     fn expect(&mut self, wanted: &str) -> Option<()> {
         self.0 = self.0.trim_start().strip_prefix(wanted)?;

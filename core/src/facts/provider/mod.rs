@@ -3,7 +3,6 @@
 //! is not judged.
 
 mod definition;
-mod instance_types;
 mod kind;
 mod label;
 mod names;
@@ -16,7 +15,6 @@ mod tables;
 
 pub use definition::{ClosedDomain, Definition};
 pub(crate) use definition::{Ruling, domain_ends_in};
-pub(crate) use instance_types::{InstanceTypes, Machine};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
 pub(crate) use names::{Cut, Known, Named, Naming, Part};
@@ -28,6 +26,17 @@ pub use zone_form::ZoneForm;
 
 use super::KarpenterVersion;
 use crate::value::label::{domain_of, is_within};
+
+/// The instance types of a cloud.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InstanceTypes {
+    /// The cloud, as messages call it, such as `AWS`.
+    pub of: &'static str,
+    /// The day on which the newest list of them was made, such as `2026-08-24`.
+    pub date: &'static str,
+    /// The names of all of them, sorted.
+    pub types: &'static [&'static str],
+}
 
 /// A provider of machines.
 #[derive(Debug, PartialEq, Eq)]

@@ -74,6 +74,14 @@ impl Constraints {
             .unwrap_or_default()
     }
 
+    /// The pattern that a string must match; `None` if any string may be there.
+    pub(crate) fn pattern(self, release: KarpenterVersion) -> Option<&'static str> {
+        self.of(release).find_map(|kind| match kind {
+            ConstraintKind::Matches(pattern) => Some(pattern.text),
+            _ => None,
+        })
+    }
+
     /// Whether a word is allowed.
     pub(crate) fn knows(self, release: KarpenterVersion, word: &str) -> Availability {
         if self.words(release).contains(&word) {

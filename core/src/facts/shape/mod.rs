@@ -46,7 +46,7 @@ pub const fn nodepool(version: ApiVersion) -> &'static Shape {
 }
 
 /// The fields of an object, each with its shape.
-pub type Fields = &'static [(&'static str, Shape)];
+pub type FieldShapes = &'static [(&'static str, Shape)];
 
 /// The shape of a value.
 #[derive(Debug)]
@@ -64,9 +64,9 @@ pub enum Shape {
     /// An object with keys of the user's choice.
     Map(&'static Self),
     /// An object with these fields and no others.
-    Object(Fields),
+    Object(FieldShapes),
     /// An object of which poolgate knows these fields; others are not checked.
-    Open(Fields),
+    Open(FieldShapes),
     /// A value that poolgate does not check.
     Any,
     /// A value with constraints beyond its type.

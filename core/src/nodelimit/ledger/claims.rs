@@ -9,24 +9,24 @@ use crate::api::ClaimCounts;
 
 /// The fields of a NodeClaim that counting needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Claim {
+pub struct CountedClaim {
     /// The `resourceVersion` of the object, to tell older states from newer ones.
     pub version: u64,
-    /// Whether it has a deletion timestamp.
+    /// True if it has a deletion timestamp.
     pub deleting: bool,
-    /// Whether Karpenter is disrupting its node, other than by a reboot in place.
+    /// True if Karpenter is disrupting its node, other than by a reboot in place.
     pub disrupted: bool,
-    /// Whether its node was initialized.
+    /// True if its node was initialized.
     pub initialized: bool,
 }
 
-impl Claim {
-    /// Whether a Soft limit does not count it.
+impl CountedClaim {
+    /// True if a Soft limit does not count it.
     const fn is_being_replaced(self) -> bool {
         self.deleting || self.disrupted
     }
 
-    /// Whether a replacement may be created while it still exists.
+    /// True if a replacement may be created while it still exists.
     const fn has_surge(self) -> bool {
         self.initialized && self.disrupted && !self.deleting
     }
@@ -40,7 +40,7 @@ impl Claim {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct ClaimView {
     version: u64,
-    claims: BTreeMap<Uid, Claim>,
+    claims: BTreeMap<Uid, CountedClaim>,
     deleting: usize,
     being_replaced: usize,
     departed: BTreeSet<Uid>,
@@ -49,7 +49,7 @@ pub struct ClaimView {
 
 impl ClaimView {
     /// What a LIST showed, at its resourceVersion.
-    pub fn listed(version: u64, claims: impl IntoIterator<Item = (Uid, Claim)>) -> Self {
+    pub fn listed(version: u64, claims: impl IntoIterator<Item = (Uid, CountedClaim)>) -> Self {
         let mut view = Self {
             version,
             ..Self::default()
@@ -95,7 +95,7 @@ impl ClaimView {
 
     /// Applies a watch event that adds or changes a claim. Events that a LIST has overtaken are ignored, except for
     /// what a LIST of metadata left open.
-    pub fn upsert(&mut self, uid: Uid, claim: Claim) {
+    pub fn upsert(&mut self, uid: Uid, claim: CountedClaim) {
         if claim.version > self.version {
             self.version = claim.version;
             self.put(uid, claim);
@@ -130,11 +130,11 @@ impl ClaimView {
     }
 
     /// The claim with this UID, if it is in view.
-    pub fn get(&self, uid: &Uid) -> Option<&Claim> {
+    pub fn get(&self, uid: &Uid) -> Option<&CountedClaim> {
         self.claims.get(uid)
     }
 
-    /// Whether a claim with this UID existed once and is gone.
+    /// True if a claim with this UID existed once and is gone.
     pub fn has_departed(&self, uid: &Uid) -> bool {
         self.departed.contains(uid) || self.departed_before.contains(uid)
     }
@@ -164,7 +164,7 @@ impl ClaimView {
         self.claims.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.claims.is_empty()
     }
@@ -173,7 +173,7 @@ impl ClaimView {
         self.get(uid).is_some_and(|claim| claim.version == version)
     }
 
-    fn put(&mut self, uid: Uid, claim: Claim) {
+    fn put(&mut self, uid: Uid, claim: CountedClaim) {
         self.take(&uid);
         self.deleting += usize::from(claim.deleting);
         self.being_replaced += usize::from(claim.is_being_replaced());
@@ -206,8 +206,8 @@ mod tests {
         Uid::new(&number.to_string()).unwrap()
     }
 
-    fn claim(version: u64) -> Claim {
-        Claim {
+    fn claim(version: u64) -> CountedClaim {
+        CountedClaim {
             version,
             deleting: false,
             disrupted: false,
@@ -267,15 +267,15 @@ mod tests {
 
     #[derive(Debug, Clone)]
     enum News {
-        Upsert(usize, Claim),
+        Upsert(usize, CountedClaim),
         Remove(usize),
-        Relist(Vec<(usize, Claim)>),
+        Relist(Vec<(usize, CountedClaim)>),
         RelistMetadata,
         Advance,
     }
 
     fn news() -> impl Strategy<Value = News> {
-        let claim = |[deleting, disrupted, initialized]: [bool; 3]| Claim {
+        let claim = |[deleting, disrupted, initialized]: [bool; 3]| CountedClaim {
             version: 0,
             deleting,
             disrupted,
@@ -294,7 +294,7 @@ mod tests {
     /// A LIST of metadata that shows the same claims as this view.
     fn metadata_of(view: &ClaimView, version: u64) -> ClaimView {
         let claims = view.claims.iter().map(|(uid, claim)| {
-            let claim = Claim {
+            let claim = CountedClaim {
                 disrupted: false,
                 initialized: false,
                 ..*claim
@@ -312,14 +312,14 @@ mod tests {
                 let was_there: Vec<Uid> = view.claims.keys().cloned().collect();
                 match news {
                     News::Upsert(number, claim) => {
-                        view.upsert(uid(number), Claim { version, ..claim });
-                        prop_assert_eq!(view.get(&uid(number)), Some(&Claim { version, ..claim }));
+                        view.upsert(uid(number), CountedClaim { version, ..claim });
+                        prop_assert_eq!(view.get(&uid(number)), Some(&CountedClaim { version, ..claim }));
                     }
                     News::Remove(number) => view.remove(&uid(number), version),
                     News::Advance => view.advance_to(version),
                     News::Relist(list) => view.relist(ClaimView::listed(
                         version,
-                        list.into_iter().map(|(number, claim)| (uid(number), Claim { version, ..claim })),
+                        list.into_iter().map(|(number, claim)| (uid(number), CountedClaim { version, ..claim })),
                     )),
                     News::RelistMetadata => {
                         let before = (view.counts(), view.disrupted());

@@ -16,7 +16,7 @@ pub struct Facts<'a> {
     pub version: u64,
     /// The NodeClaims of the pool.
     pub claims: Observed<&'a ClaimView>,
-    /// Whether a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
+    /// True if a LIST of the claims was requested and is late: nothing newer than what is known will arrive in
     /// time.
     pub claims_late: bool,
     /// The limit of the pool; `None` if it has none, or does not exist.
@@ -31,18 +31,18 @@ pub struct Facts<'a> {
 
 /// A request to create a NodeClaim.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ClaimRequest<'a> {
     /// The UID of the NodeClaim, by which it is reserved.
     pub uid: &'a Uid,
     /// The name of the NodeClaim that is to be created.
     pub name: &'a str,
     /// When the call arrived: a limit read before that decides nothing, and nothing read before that may deny it.
     pub arrived: Moment,
-    /// Whether to deny the request if it is not known which other claims were admitted.
+    /// True if the request is denied while it is not known which other claims were admitted.
     pub strict: bool,
-    /// Whether it is admitted whatever the answer: then it gets a reservation above the limit too.
+    /// True if it is admitted whatever the answer: then it gets a reservation above the limit too.
     pub observed: bool,
-    /// Whether nothing will be created. Such a request is answered by the count and reserves nothing.
+    /// True if nothing will be created. Such a request is answered by the count and reserves nothing.
     pub dry_run: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct Request<'a> {
 ///   said which claims are above the limit.
 /// - Versions ahead of reads begun after the ledger arrived belong to another history (a backup restored, a ledger
 ///   copied from elsewhere): the read is believed and the ledger fixed, or no claim would be admitted again.
-pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+pub fn decide(facts: &Facts<'_>, requests: &[ClaimRequest<'_>]) -> Step {
     let Some(limit) = facts.limit.value else {
         return without_limit(facts, requests);
     };
@@ -105,7 +105,7 @@ pub fn decide(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
 }
 
 /// Admits all requests, and closes the ledger before that.
-fn without_limit(facts: &Facts<'_>, requests: &[Request<'_>]) -> Step {
+fn without_limit(facts: &Facts<'_>, requests: &[ClaimRequest<'_>]) -> Step {
     let mut needs = Needs::default();
     for request in requests {
         needs.limit |= !facts.limit.is_as_of(request.arrived);
@@ -218,7 +218,7 @@ impl<'a> Round<'a> {
         self.counted + self.ledger.reservations.len()
     }
 
-    fn answer(&mut self, request: &Request<'a>, stale: bool) -> RequestVerdict {
+    fn answer(&mut self, request: &ClaimRequest<'a>, stale: bool) -> RequestVerdict {
         let uid = request.uid;
         if self.view.get(uid).is_some() || self.view.has_departed(uid) {
             // Created already: this call repeats one that was allowed.

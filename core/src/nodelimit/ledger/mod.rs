@@ -40,8 +40,8 @@ mod state;
 mod text;
 mod uid;
 
-pub use claims::{Claim, ClaimView};
-pub use decide::{Facts, Request, decide};
+pub use claims::{ClaimView, CountedClaim};
+pub use decide::{ClaimRequest, Facts, decide};
 pub use decision::{Decision, Denial, Full, Needs, RequestVerdict, Step, Write};
 pub use evidence::FirstSeen;
 pub use moment::{Moment, Observed, ReadSpan};

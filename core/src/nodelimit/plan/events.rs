@@ -1,14 +1,14 @@
 //! The events that explain to users why nothing happens, or what will. Each is reported once until something
 //! changes.
 
-use super::excess::{Termination, is_termination_wanted, terminates};
+use super::excess::{ExcessDecision, is_termination_wanted, terminates};
 use super::holds::Holds;
 use super::replacement::{Ended, Obstacle, ReplacementOutcome, Replacements};
 use super::situation::{Memory, Situation, Topic};
 use super::state::ClaimState;
 use crate::api::NodeLimitMode;
 use crate::budget::Reason;
-use crate::diagnostic::counted;
+use crate::diagnostic::{counted, first_few};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
 
 /// Why no node is terminated, and what to do about it.
@@ -60,7 +60,7 @@ impl EventReason {
         }
     }
 
-    /// Whether the event is of type `Warning`.
+    /// True if the event is of type `Warning`.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::NodeLimitExceeded | Self::ReplacementStopped)
     }
@@ -70,7 +70,7 @@ impl EventReason {
 pub fn decide(
     situation: &Situation<'_>,
     holds: &Holds<'_>,
-    termination: &Termination<'_>,
+    termination: &ExcessDecision<'_>,
     replacements: &Replacements<'_>,
     memory: &mut Memory,
 ) -> Vec<Event> {
@@ -189,7 +189,7 @@ fn oldest_drain<'p>(situation: &Situation<'p>) -> Option<(&'p ClaimState<'p>, us
     Some((oldest, drains().count().saturating_sub(1)))
 }
 
-fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<News> {
+fn exceeded(situation: &Situation<'_>, termination: &ExcessDecision<'_>) -> Option<News> {
     let limit = situation.pool.limit.filter(|_| situation.is_acted_upon())?;
     let excess = situation.excess();
     (excess > 0).then_some(())?;
@@ -216,18 +216,7 @@ fn exceeded(situation: &Situation<'_>, termination: &Termination<'_>) -> Option<
 }
 
 fn names(claims: &[&ClaimState<'_>]) -> String {
-    listed(claims.iter().map(|claim| &*claim.name).collect())
-}
-
-/// The first few names, and how many more there are.
-fn listed(mut names: Vec<&str>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMES);
-    names.truncate(MOST_NAMES);
-    let listed = names.join(", ");
-    match more {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
-    }
+    first_few(claims.iter().map(|claim| &claim.name), MOST_NAMES)
 }
 
 /// The reports on nodes that must be replaced although the pool is full.
@@ -296,7 +285,7 @@ fn replacement_blocked(decided: &Replacements<'_>) -> Option<News> {
     let obstacle = decided.obstacle.filter(is_told)?;
     let nodes = decided.waiting.iter().filter_map(|claim| claim.node);
     let nodes: Vec<&str> = nodes.map(|node| &*node.name).collect();
-    let (count, nodes) = (nodes.len(), listed(nodes));
+    let (count, nodes) = (nodes.len(), first_few(nodes, MOST_NAMES));
     let message =
         format!("Karpenter wants to repair node {nodes}, but no replacement may be created: {obstacle}");
     let what = format!("{obstacle} {count}");

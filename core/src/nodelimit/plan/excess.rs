@@ -28,14 +28,14 @@ const PRIORITY_OF_A_POD: f64 = 33_554_432.0;
 
 /// What happens to the claims above the limit.
 #[derive(Debug, Default)]
-pub struct Termination<'p> {
+pub struct ExcessDecision<'p> {
     /// The new list in the ledger, if it changes.
     pub victims: Option<Vec<Arc<str>>>,
     /// Claims to delete now.
     pub terminate: Vec<ObjectRef>,
     /// Claims that are chosen now.
     pub chosen: Vec<&'p ClaimState<'p>>,
-    /// Whether claims above the limit stay only until everything has been steady, and the limit the same, for long
+    /// True if claims above the limit stay only until everything has been steady, and the limit the same, for long
     /// enough.
     pub is_settling: bool,
     /// When to decide again, if nothing changes before.
@@ -43,27 +43,27 @@ pub struct Termination<'p> {
 }
 
 /// Decides what happens to the claims above the limit.
-pub fn decide<'p>(situation: &Situation<'p>) -> Termination<'p> {
+pub fn decide<'p>(situation: &Situation<'p>) -> ExcessDecision<'p> {
     if situation.pool.is_deleted {
         // Its claims and its ledger are deleted with it.
-        return Termination::default();
+        return ExcessDecision::default();
     }
     let listed = &situation.state.ledger.victims;
     if !terminates(situation) {
-        return Termination::listing((!listed.is_empty()).then(Vec::new));
+        return ExcessDecision::listing((!listed.is_empty()).then(Vec::new));
     }
     let settled_at = situation.settled_at();
     if settled_at.is_none_or(|at| at > situation.clock) {
-        return Termination {
+        return ExcessDecision {
             is_settling: situation.state.steady_since.is_some(),
             again_at: settled_at.filter(|_| situation.excess() > 0),
-            ..Termination::default()
+            ..ExcessDecision::default()
         };
     }
     let limit = situation.terminating_limit();
     let excess = limit.map_or(0, |limit| situation.counts.excess(limit));
     let is_spared = excess < situation.excess();
-    Termination {
+    ExcessDecision {
         is_settling: is_spared && excess == 0,
         again_at: situation.lenient_until.filter(|_| is_spared),
         ..reduce(situation, limit, excess)
@@ -71,7 +71,7 @@ pub fn decide<'p>(situation: &Situation<'p>) -> Termination<'p> {
 }
 
 /// Decides which claims are chosen, or deleted, if `excess` claims are too many.
-fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> Termination<'p> {
+fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize) -> ExcessDecision<'p> {
     let listed = &situation.state.ledger.victims;
     let listed: BTreeSet<&str> = listed.iter().map(|uid| &**uid).collect();
     let standing = standing(situation, limit);
@@ -79,32 +79,32 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
     let mut to_go: Vec<_> = standing.iter().copied().filter(is_listed).collect();
     sort(&mut to_go, situation);
     if to_go.len() > excess {
-        return Termination::listing(Some(uids(to_go.iter().take(excess))));
+        return ExcessDecision::listing(Some(uids(to_go.iter().take(excess))));
     }
     let is_better = |claim: &&ClaimState<'_>| !is_listed(claim) && !goes_last(claim);
     if to_go.iter().copied().any(goes_last) && standing.iter().any(is_better) {
         // A user marked it after it was chosen. Others are chosen instead once the rest of the list is gone.
-        return Termination::listing(Some(uids(to_go.iter().filter(|claim| !goes_last(claim)))));
+        return ExcessDecision::listing(Some(uids(to_go.iter().filter(|claim| !goes_last(claim)))));
     }
     if to_go.is_empty() {
         return choose(situation, excess, standing, &listed);
     }
-    Termination {
+    ExcessDecision {
         terminate: to_go
             .into_iter()
             .take(situation.state.terminations_left)
             .map(|claim| ObjectRef::to_claim(claim))
             .collect(),
-        ..Termination::default()
+        ..ExcessDecision::default()
     }
 }
 
-/// Whether claims above the limit are deleted at all.
+/// True if claims above the limit are deleted at all.
 pub fn terminates(situation: &Situation<'_>) -> bool {
     situation.settings.rights.may_terminate() && is_termination_wanted(situation)
 }
 
-/// Whether the pool asks for that, whether or not poolgate may do it.
+/// True if the pool asks for that, whether or not poolgate may do it.
 pub fn is_termination_wanted(situation: &Situation<'_>) -> bool {
     let limit = situation.pool.limit.filter(|_| situation.is_acted_upon());
     limit.is_some_and(|limit| limit.over_limit == OverLimit::Terminate)
@@ -124,25 +124,25 @@ fn choose<'p>(
     excess: usize,
     mut standing: Vec<&'p ClaimState<'p>>,
     listed: &BTreeSet<&str>,
-) -> Termination<'p> {
+) -> ExcessDecision<'p> {
     if excess > 0 {
         sort(&mut standing, situation);
         standing.truncate(excess.min(MOST_VICTIMS));
-        return Termination {
+        return ExcessDecision {
             victims: Some(uids(standing.iter())),
             chosen: standing,
-            ..Termination::default()
+            ..ExcessDecision::default()
         };
     }
     let remains = situation.claims.iter().any(|claim| listed.contains(&*claim.uid));
-    Termination::listing((!listed.is_empty() && !remains).then(Vec::new))
+    ExcessDecision::listing((!listed.is_empty() && !remains).then(Vec::new))
 }
 
 fn uids<'c>(claims: impl Iterator<Item = &'c &'c ClaimState<'c>>) -> Vec<Arc<str>> {
     claims.map(|claim| Arc::clone(&claim.uid)).collect()
 }
 
-impl Termination<'_> {
+impl ExcessDecision<'_> {
     fn listing(victims: Option<Vec<Arc<str>>>) -> Self {
         Self {
             victims,
@@ -153,7 +153,7 @@ impl Termination<'_> {
 
 /// How costly it is to delete a claim, the cheapest kind first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum CostClass {
     /// No machine was ordered yet.
     Unlaunched,
     /// No pods except those of `DaemonSets`.
@@ -169,7 +169,7 @@ enum Kind {
     WantedForever,
 }
 
-/// Whether a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
+/// True if a user wants a claim never to be disrupted: neither the time nor what poolgate writes changes that, and such
 /// claims are the last to be deleted.
 fn goes_last(claim: &ClaimState<'_>) -> bool {
     let is_wanted = |pod: &&Pod| pod.do_not_disrupt == Some(DoNotDisrupt::Always);
@@ -192,15 +192,15 @@ fn sort(claims: &mut Vec<&ClaimState<'_>>, situation: &Situation<'_>) {
 }
 
 struct Rank {
-    kind: Kind,
+    kind: CostClass,
     cost: f64,
 }
 
 impl Rank {
     fn of(claim: &ClaimState<'_>, costs: PodCosts, now: Timestamp) -> Self {
-        let kind = Kind::of(claim, now);
+        let kind = CostClass::of(claim, now);
         let cost = match kind {
-            Kind::Unlaunched | Kind::Empty => 0.0,
+            CostClass::Unlaunched | CostClass::Empty => 0.0,
             _ => rescheduling_cost(&claim.pods, costs) * lifetime_remaining(claim, now),
         };
         Self { kind, cost }
@@ -213,7 +213,7 @@ impl Rank {
     }
 }
 
-impl Kind {
+impl CostClass {
     fn of(claim: &ClaimState<'_>, now: Timestamp) -> Self {
         if goes_last(claim) {
             return Self::WantedForever;

@@ -27,12 +27,12 @@ pub use replacement::{
     PodOnNode, ReplacementOutcome, ReplacementState,
 };
 pub(crate) use situation::Counts;
-pub use situation::{Memory, Numbers};
+pub use situation::{Memory, Numbers, RolloutState};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
-    Disruption, DoNotDisrupt, Effect, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Needs, Node,
-    NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState, Protection, Requirement, Resources,
-    Rights, RolloutState, SETTLE, Settings, Taint, Toleration, Tries, written_cost,
+    Disruption, DoNotDisrupt, Effect, HeldFor, LabelRequirement, LastDenial, LedgerIdentity, LedgerState,
+    Marks, Needs, Node, NodeTaint, NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState,
+    Protection, Resources, Rights, SETTLE, Settings, Toleration, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.
@@ -79,7 +79,7 @@ pub struct Plan {
     pub unhold: Vec<Unhold>,
     /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
     pub spec_limit: Option<u32>,
-    /// Whether to store a ledger in place of the missing one: nothing is deleted without an open one.
+    /// True if a ledger is to be stored in place of the missing one: nothing is deleted without an open one.
     pub store_ledger: bool,
     /// The ledger's new list of victims, if it changes, at most [`excess::MOST_VICTIMS`]. Such a plan terminates
     /// nothing: plan again once the list is written.
@@ -122,7 +122,7 @@ pub struct Hold {
 pub struct Unhold {
     /// The node to write to.
     pub node: ObjectRef,
-    /// Whether `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because `poolgate.dev/keep` asks for it.
+    /// True if `karpenter.sh/do-not-disrupt` stays, as a user's from now on, because `poolgate.dev/keep` asks for it.
     pub hand_over: bool,
 }
 

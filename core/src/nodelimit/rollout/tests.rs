@@ -61,7 +61,7 @@ impl Seen {
         self
     }
 
-    fn kept(mut self, kind: Kind, until: Option<i64>) -> Self {
+    fn kept(mut self, kind: CauseKind, until: Option<i64>) -> Self {
         self.causes = vec![Cause::new(kind, "something keeps it").until(until.map(at))];
         self
     }
@@ -175,7 +175,7 @@ fn a_single_look_is_done_if_nothing_is_left() {
     assert_eq!(once(Seen::new("a")), Verdict::Done);
     for node in [
         Seen::outdated("a"),
-        Seen::outdated("a").kept(Kind::PodDoNotDisrupt, None),
+        Seen::outdated("a").kept(CauseKind::PodDoNotDisrupt, None),
         Seen::new("a").starting(0),
     ] {
         assert_eq!(once(node), Verdict::Waiting);
@@ -239,7 +239,7 @@ fn a_karpenter_that_does_not_react_within_a_minute_is_down_or_behind() {
         ..Seen::outdated("a")
     };
     assert_eq!(World::new().ends(std::slice::from_ref(&unmarked)), behind);
-    let unconsolidated = unmarked.clone().kept(Kind::BudgetClosed, None);
+    let unconsolidated = unmarked.clone().kept(CauseKind::BudgetClosed, None);
     assert_eq!(World::new().ends(&[unconsolidated]), behind);
     // It is at work while it marks one after the other.
     let mut world = World::new();
@@ -264,28 +264,28 @@ fn a_rollout_is_stuck_when_something_keeps_all_that_is_left_beyond_the_deadline(
     let kept = |kind, until| World::new().ends(&[Seen::outdated("a").kept(kind, until), Seen::new("b")]);
     let stuck = |seconds| (seconds, Verdict::Stuck(Stuck::Blocked));
     for kind in [
-        Kind::NodeDoNotDisrupt,
-        Kind::PodDoNotDisrupt,
-        Kind::BudgetClosed,
-        Kind::BudgetUnreadable,
-        Kind::HeldByPoolgate,
-        Kind::PoolFull,
+        CauseKind::NodeDoNotDisrupt,
+        CauseKind::PodDoNotDisrupt,
+        CauseKind::BudgetClosed,
+        CauseKind::BudgetUnreadable,
+        CauseKind::HeldByPoolgate,
+        CauseKind::PoolFull,
     ] {
         assert_eq!(kept(kind, None), stuck(30), "{kind:?}");
         assert_eq!(kept(kind, Some(7201)), stuck(30), "{kind:?}");
         assert_eq!(kept(kind, Some(7199)).1, Verdict::Waiting, "{kind:?}");
     }
     for kind in [
-        Kind::PodDisruptionBudget,
-        Kind::NodeClassNotReady,
-        Kind::PoolNotReady,
+        CauseKind::PodDisruptionBudget,
+        CauseKind::NodeClassNotReady,
+        CauseKind::PoolNotReady,
     ] {
         assert_eq!(kept(kind, None), stuck(300), "{kind:?}");
     }
     for kind in [
-        Kind::BudgetUsedUp,
-        Kind::NotInitialized,
-        Kind::NoTerminationGracePeriod,
+        CauseKind::BudgetUsedUp,
+        CauseKind::NotInitialized,
+        CauseKind::NoTerminationGracePeriod,
     ] {
         assert_eq!(kept(kind, None).1, Verdict::Waiting, "{kind:?}");
     }
@@ -293,7 +293,7 @@ fn a_rollout_is_stuck_when_something_keeps_all_that_is_left_beyond_the_deadline(
 
 #[test]
 fn a_rollout_goes_on_while_anything_moves() {
-    let pinned = || Seen::outdated("pinned").kept(Kind::PodDoNotDisrupt, None);
+    let pinned = || Seen::outdated("pinned").kept(CauseKind::PodDoNotDisrupt, None);
     assert_eq!(
         World::new().ends(&[pinned(), Seen::outdated("b").going()]).1,
         Verdict::Waiting
@@ -302,7 +302,7 @@ fn a_rollout_goes_on_while_anything_moves() {
         World::new().ends(&[pinned(), Seen::new("c").starting(0)]).1,
         Verdict::Waiting
     );
-    let drained = Seen::outdated("b").going().kept(Kind::PodDoNotDisrupt, None);
+    let drained = Seen::outdated("b").going().kept(CauseKind::PodDoNotDisrupt, None);
     let mut world = World::new();
     let progress = world.look(0, &[pinned(), drained.clone()]);
     assert_eq!(
@@ -313,7 +313,7 @@ fn a_rollout_goes_on_while_anything_moves() {
     // poolgate gives held nodes their turn.
     let mut world = World::new();
     world.makes_room = true;
-    let held = Seen::outdated("held").kept(Kind::HeldByPoolgate, None);
+    let held = Seen::outdated("held").kept(CauseKind::HeldByPoolgate, None);
     assert_eq!(world.ends(&[held]).1, Verdict::Waiting);
 }
 
@@ -341,10 +341,10 @@ fn a_change_of_a_class_that_no_hash_shows_needs_five_minutes_of_quiet() {
 /// A node in any state.
 fn any_node() -> impl Strategy<Value = Seen> {
     let kinds = prop::sample::select(vec![
-        Kind::PodDoNotDisrupt,
-        Kind::BudgetUsedUp,
-        Kind::PodDisruptionBudget,
-        Kind::HeldByPoolgate,
+        CauseKind::PodDoNotDisrupt,
+        CauseKind::BudgetUsedUp,
+        CauseKind::PodDisruptionBudget,
+        CauseKind::HeldByPoolgate,
     ]);
     let state = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (0..6u8, any::<Option<bool>>(), state, prop::option::of(kinds)).prop_map(

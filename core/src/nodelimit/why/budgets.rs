@@ -1,6 +1,6 @@
 //! Budgets of the NodePool that allow no disruption now.
 
-use super::{Cause, Kind, Seen};
+use super::{Cause, CauseKind, Seen};
 use crate::budget::{Allowance, Budgets, Change, Reason, is_supported};
 use crate::nodelimit::plan::Counts;
 
@@ -13,7 +13,7 @@ pub fn causes(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
         Ok(budgets) => budgets,
         Err(unreadable) => {
             let text = format!("Karpenter cannot parse {}: {}", unreadable.path, unreadable.why);
-            return vec![Cause::new(Kind::BudgetUnreadable, text)];
+            return vec![Cause::new(CauseKind::BudgetUnreadable, text)];
         }
     };
     let counts = known.counts.as_ref().filter(|_| known.knows_nodes);
@@ -42,7 +42,7 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
     match budgets.allowance(reason, all, seen.now) {
         Allowance::Blocked { budget } => Some(
             Cause::new(
-                Kind::BudgetUnreadable,
+                CauseKind::BudgetUnreadable,
                 format!(
                     "Karpenter cannot parse the schedule of {}, so it allows no disruption",
                     name(budget)
@@ -58,7 +58,7 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
             };
             let text = format!("{} allows no disruption for {word} {when}", name(budget));
             Some(
-                Cause::new(Kind::BudgetClosed, text).until(until).change(
+                Cause::new(CauseKind::BudgetClosed, text).until(until).change(
                     "Change its nodes, reasons or schedule. poolgate budgets --cluster shows the effect",
                 ),
             )
@@ -68,7 +68,7 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
                 "{} allows {nodes} of {all} nodes simultaneously for {word}, but {consumed} are on their way out or not ready",
                 name(budget),
             );
-            Some(Cause::new(Kind::BudgetUsedUp, text))
+            Some(Cause::new(CauseKind::BudgetUsedUp, text))
         }
         Allowance::Unlimited | Allowance::Limited { .. } => None,
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What keeps a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum CauseKind {
     /// poolgate holds it, because there is no place for a replacement.
     HeldByPoolgate,
     /// A user's annotation of the node.
@@ -60,7 +60,7 @@ pub enum Kind {
 pub struct Cause {
     #[serde(rename = "cause")]
     /// What kind of thing keeps it.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// A sentence without its full stop.
     pub text: String,
     /// When it passes on its own, if that is known.
@@ -73,7 +73,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: CauseKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             kind,

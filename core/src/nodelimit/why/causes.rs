@@ -4,11 +4,11 @@ use jiff::Timestamp;
 
 use super::wanted::{self, Goal, Wanted};
 use super::{
-    Cause, Kind, Seen, budgets, consolidation, drain, pods, repaired_if, replacement, to_replace_now,
+    Cause, CauseKind, Seen, budgets, consolidation, drain, pods, repaired_if, replacement, to_replace_now,
 };
 use crate::budget::Reason;
 use crate::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
-use crate::nodelimit::plan::{Node, PodDisruptionBudget, PodOnNode, Taint};
+use crate::nodelimit::plan::{Node, NodeTaint, PodDisruptionBudget, PodOnNode};
 use crate::policy::GateState;
 
 /// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The
@@ -34,7 +34,7 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
     }
     if seen.state.conditions.rebooting {
         return vec![Cause::new(
-            Kind::Rebooting,
+            CauseKind::Rebooting,
             "the node is being rebooted, which passes on its own",
         )];
     }
@@ -54,7 +54,7 @@ pub fn all(seen: &Seen<'_>, wanted: &[Wanted]) -> Vec<Cause> {
 /// Karpenter deletes expired nodes immediately, whatever budgets and annotations say.
 fn silent() -> Cause {
     Cause::new(
-        Kind::KarpenterSilent,
+        CauseKind::KarpenterSilent,
         "Karpenter deletes expired nodes immediately, whatever budgets and annotations say, but has not deleted this one",
     )
     .change("Check that Karpenter runs, and read its log")
@@ -70,7 +70,7 @@ fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
         "Karpenter has not tried to repair the node. {}",
         repaired_if(gate)
     );
-    Some(Cause::new(Kind::NotRepaired, text).change(to_replace_now(&seen.state.name)))
+    Some(Cause::new(CauseKind::NotRepaired, text).change(to_replace_now(&seen.state.name)))
 }
 
 /// That it is not initialized, and which taint Karpenter waits for.
@@ -80,21 +80,21 @@ fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
     if seen.state.conditions.initialized {
         return None;
     }
-    let is_startup = |taint: &&Taint| {
+    let is_startup = |taint: &&NodeTaint| {
         let mut startup = seen.details.startup_taints.iter();
         startup.any(|startup| (&startup.key, startup.effect) == (&taint.key, taint.effect))
     };
     let is_passing =
-        |taint: &&Taint| PASSING_TAINTS.contains(&&*taint.key) || taint.key.starts_with(READINESS);
+        |taint: &&NodeTaint| PASSING_TAINTS.contains(&&*taint.key) || taint.key.starts_with(READINESS);
     let taints = || {
         seen.state
             .node
             .into_iter()
             .flat_map(|node: &Node| node.taints.iter())
     };
-    let waits_for = |what: &str, taint: &Taint, change: &str| {
+    let waits_for = |what: &str, taint: &NodeTaint, change: &str| {
         let text = "the node is not initialized, because Karpenter waits for the removal of a taint";
-        Cause::new(Kind::NotInitialized, text)
+        Cause::new(CauseKind::NotInitialized, text)
             .here(&format!(" ({what} {}:{})", taint.key, taint.effect.as_str()))
             .change(change)
     };
@@ -105,7 +105,7 @@ fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
         waits_for("taint", taint, "Check that the controller that removes it runs")
     } else {
         Cause::new(
-            Kind::NotInitialized,
+            CauseKind::NotInitialized,
             "the node is not initialized, and Karpenter disrupts only nodes that are ready with all requested resources",
         )
     })
@@ -121,7 +121,7 @@ pub fn keeps_from_drift(
 ) -> Option<Cause> {
     if node.marks.are_users() {
         return Some(users(
-            Kind::NodeDoNotDisrupt,
+            CauseKind::NodeDoNotDisrupt,
             &node.name,
             DO_NOT_DISRUPT_ANNOTATION,
         ));
@@ -130,7 +130,7 @@ pub fn keeps_from_drift(
     pods::causes(&pods, budgets, now).into_iter().next()
 }
 
-fn users(kind: Kind, node: &str, key: &str) -> Cause {
+fn users(kind: CauseKind, node: &str, key: &str) -> Cause {
     Cause::new(kind, format!("the node has the annotation {key}: \"true\""))
         .change(format!("To let it go: kubectl annotate node {node} {key}-"))
 }
@@ -139,7 +139,7 @@ fn users(kind: Kind, node: &str, key: &str) -> Cause {
 fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let marks = seen.state.marks();
     let name = seen.state.node.map(|node| &*node.name).unwrap_or_default();
-    let users = |kind: Kind, key: &str| users(kind, name, key);
+    let users = |kind: CauseKind, key: &str| users(kind, name, key);
     let mut causes = Vec::new();
     let mut is_held = false;
     if marks.do_not_disrupt && reasons.iter().any(|reason| *reason != Reason::Unhealthy) {
@@ -147,7 +147,7 @@ fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
         causes.extend(
             marks
                 .are_users()
-                .then(|| users(Kind::NodeDoNotDisrupt, DO_NOT_DISRUPT_ANNOTATION)),
+                .then(|| users(CauseKind::NodeDoNotDisrupt, DO_NOT_DISRUPT_ANNOTATION)),
         );
     }
     if marks.do_not_repair && reasons.contains(&Reason::Unhealthy) {
@@ -155,7 +155,7 @@ fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
         causes.extend(
             marks
                 .forbid_repair()
-                .then(|| users(Kind::NodeDoNotRepair, DO_NOT_REPAIR_ANNOTATION)),
+                .then(|| users(CauseKind::NodeDoNotRepair, DO_NOT_REPAIR_ANNOTATION)),
         );
     }
     let held = is_held.then(|| replacement::held(seen));

@@ -1,6 +1,6 @@
 //! Settings of the NodePool that keep a node from consolidation.
 
-use super::{Cause, Kind, Seen};
+use super::{Cause, CauseKind, Seen};
 use crate::budget::Reason;
 use crate::value::duration::NillableDuration;
 
@@ -16,13 +16,13 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         let text = format!(
             "NodePool {name} is static, so Karpenter keeps its spec.replicas nodes and consolidates none"
         );
-        return Some(Cause::new(Kind::ConsolidationDisabled, text));
+        return Some(Cause::new(CauseKind::ConsolidationDisabled, text));
     }
     let after = known.details.consolidate_after.as_deref().unwrap_or("0s");
     let NillableDuration::After(length) = NillableDuration::decode(after).ok()? else {
         let text = format!("NodePool {name} has spec.disruption.consolidateAfter: Never");
         return Some(
-            Cause::new(Kind::ConsolidationDisabled, text)
+            Cause::new(CauseKind::ConsolidationDisabled, text)
                 .change("With a duration such as 5m, Karpenter removes empty and underused nodes"),
         );
     };
@@ -36,14 +36,14 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         let text = format!(
             "its pods changed less than {after} ago (spec.disruption.consolidateAfter of NodePool {name})"
         );
-        return Some(Cause::new(Kind::ConsolidateAfter, text).until(Some(end)));
+        return Some(Cause::new(CauseKind::ConsolidateAfter, text).until(Some(end)));
     }
     let is_for_empty = !known.pool.consolidates_underutilized;
     (is_for_empty && seen.is_empty() == Some(false)).then(|| {
         let text = format!(
             "NodePool {name} has spec.disruption.consolidationPolicy: WhenEmpty, and pods run on this node"
         );
-        Cause::new(Kind::WhenEmpty, text)
+        Cause::new(CauseKind::WhenEmpty, text)
             .change("With WhenEmptyOrUnderutilized Karpenter also removes nodes whose pods fit elsewhere")
     })
 }

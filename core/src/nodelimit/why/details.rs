@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::nodelimit::plan::Taint;
+use crate::nodelimit::plan::NodeTaint;
 use crate::policy::GateState;
 
 /// The fields of a NodeClaim that only a report needs.
@@ -13,7 +13,7 @@ pub struct Details {
     /// `status.lastPodEventTime`: when a pod last came to the node or left it.
     pub last_pod_event: Option<Timestamp>,
     /// `spec.startupTaints`.
-    pub startup_taints: Vec<Taint>,
+    pub startup_taints: Vec<NodeTaint>,
     /// When its drain ends, even if pods still run.
     pub deadline: Option<Timestamp>,
     /// `Initialized`.
@@ -51,7 +51,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Whether it holds.
+    /// True if it holds.
     pub fn is_true(&self) -> bool {
         &*self.status == "True"
     }

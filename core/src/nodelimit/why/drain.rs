@@ -1,13 +1,13 @@
 //! The causes that keep a deleted node.
 
-use super::{Cause, Condition, Kind, Seen, pods};
+use super::{Cause, CauseKind, Condition, Seen, pods};
 use crate::nodelimit::plan::PodOnNode;
 
 /// The causes that hold up its drain.
 pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if seen.state.conditions.instance_terminating {
         return vec![Cause::new(
-            Kind::InstanceTerminating,
+            CauseKind::InstanceTerminating,
             "the node is drained, and the provider is terminating its machine",
         )];
     }
@@ -34,7 +34,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
         .collect();
     if let Some(last) = ends.iter().max() {
         let cause = Cause::new(
-            Kind::PodsEnding,
+            CauseKind::PodsEnding,
             format!("terminating pods on the node ({}) have time to end", ends.len()),
         );
         causes.push(cause.until(Some(*last)));
@@ -45,7 +45,7 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
     if causes.is_empty() && is_drained && has_volumes {
         causes.push(
             Cause::new(
-                Kind::VolumesAttached,
+                CauseKind::VolumesAttached,
                 "the node is drained, but volumes are still attached to it",
             )
             .until(deadline)

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::details::PoolDetails;
-use crate::api::{AtLimit, NodeLimitMode};
+use crate::api::NodeLimitMode;
 use crate::drift::{Pace, Room};
 use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
 
@@ -18,9 +18,9 @@ pub struct KnownPool<'s> {
     pub claims: Option<Vec<ClaimState<'s>>>,
     /// Its ledger, empty if it has none; `None` if ledgers could not be read.
     pub ledger: Option<LedgerState>,
-    /// Whether nodes could be read: only they tell which claims Karpenter is disrupting.
+    /// True if nodes could be read: only they tell which claims Karpenter is disrupting.
     pub(super) knows_nodes: bool,
-    /// Whether it is known that no reconciler leads.
+    /// True if it is known that no reconciler leads.
     pub has_no_leader: bool,
     pub(super) counts: Option<Counts>,
 }
@@ -88,31 +88,21 @@ impl<'s> KnownPool<'s> {
                 .is_some_and(|ledger| ledger.identity.is_some())
         };
         let is_gated = self.pool.mode_is_written || self.pool.leaves_limit_to_poolgate || has_ledger();
-        if self.pool.is_static || self.pool.is_hard() && is_gated {
-            Room::Places(places.max(u32::from(self.gives_place())))
-        } else if self.exceeds(limit.nodes) {
-            Room::Exceeded
-        } else if self.pool.is_hard() {
-            Room::IfGated(places)
-        } else {
-            Room::Any
-        }
+        let is_hard = self.pool.is_hard();
+        let counts_all = self.pool.is_static || is_hard && is_gated;
+        let left = places.max(u32::from(counts_all && self.pool.makes_room()));
+        Room::of(left, counts_all, is_hard, self.exceeds(limit.nodes))
     }
 
-    /// Whether more nodes stay than a limit allows: Karpenter does not count those on their way out.
+    /// True if more nodes stay than a limit allows: Karpenter does not count those on their way out.
     fn exceeds(&self, limit: u32) -> bool {
         let counts = self.counts.as_ref();
         counts.is_some_and(|counts| counts.claims.staying > limit as usize)
     }
 
-    /// Whether poolgate deletes one drifted node after the other at the limit, to make room for its replacement.
-    fn gives_place(&self) -> bool {
-        self.pool.at_limit == AtLimit::Replace && self.pool.leaves_limit_to_poolgate && !self.pool.is_static
-    }
-
-    /// Whether a node that poolgate holds is replaced in its turn.
+    /// True if a node that poolgate holds is replaced in its turn.
     pub fn makes_room(&self) -> bool {
-        self.gives_place() || self.pool.surge > 0 || self.free() != Some(0)
+        self.pool.makes_room() || self.pool.surge > 0 || self.free() != Some(0)
     }
 
     /// How many claims are above its limit, without those that are going already. Those of a surge are not.

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use crate::budget::Reason;
 
-pub use cause::{Cause, Kind};
+pub use cause::{Cause, CauseKind};
 pub use causes::keeps_from_drift;
 pub use commands::{repaired_if, to_replace_now};
 pub use details::{Condition, Details, PoolDetails};

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Cause, Kind, Seen};
+use super::{Cause, CauseKind, Seen};
 use crate::budget::Reason;
+use crate::diagnostic::first_few;
 use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
 use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection};
 
@@ -63,7 +64,7 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
     causes
 }
 
-/// Whether Karpenter has to evict it, and may.
+/// True if Karpenter has to evict it, and may.
 // karpenter: pkg/utils/pod/scheduling.go IsEvictable
 fn is_evicted(pod: &PodOnNode, now: Timestamp) -> bool {
     pod.pod.is_active() && pod.is_drained() && pod.pod.protection(now).is_none()
@@ -77,7 +78,7 @@ fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
     };
     let NamespacedName { namespace, name } = &pod.name;
     Cause::new(
-        Kind::PodDoNotDisrupt,
+        CauseKind::PodDoNotDisrupt,
         format!(
             "pod {} has the annotation {DO_NOT_DISRUPT_ANNOTATION}: \"{}\"{ends}",
             pod.name,
@@ -113,7 +114,7 @@ impl<'s> Kept<'s> {
                 "PodDisruptionBudgets {} and {} both select {pods}, so no eviction is possible",
                 budget.name, other.name
             );
-            return Cause::new(Kind::SeveralPodDisruptionBudgets, text)
+            return Cause::new(CauseKind::SeveralPodDisruptionBudgets, text)
                 .change("Change spec.selector of one of them");
         }
         if budget.allowed().is_none() {
@@ -121,10 +122,10 @@ impl<'s> Kept<'s> {
                 "the status of PodDisruptionBudget {} is not up to date yet",
                 budget.name
             );
-            return Cause::new(Kind::PodDisruptionBudget, text).here(&format!(", and it covers {pods}"));
+            return Cause::new(CauseKind::PodDisruptionBudget, text).here(&format!(", and it covers {pods}"));
         }
         Cause::new(
-            Kind::PodDisruptionBudget,
+            CauseKind::PodDisruptionBudget,
             format!(
                 "PodDisruptionBudget {} allows 0 evictions (currentHealthy {}, desiredHealthy {})",
                 budget.name, budget.current_healthy, budget.desired_healthy,
@@ -139,17 +140,15 @@ impl<'s> Kept<'s> {
 }
 
 fn named(pods: &[&PodOnNode]) -> String {
-    match pods {
-        [one] => format!("pod {}", one.name),
-        [one, rest @ ..] => format!("pod {} and {} more here", one.name, rest.len()),
-        [] => "no pod".into(),
-    }
+    let names = first_few(pods.iter().map(|pod| &pod.name), 1);
+    let here = if pods.len() > 1 { " here" } else { "" };
+    format!("pod {names}{here}")
 }
 
 /// That nothing bounds the drain.
 pub fn unbounded(seen: &Seen<'_>, consequence: &str) -> Cause {
     Cause::new(
-        Kind::NoTerminationGracePeriod,
+        CauseKind::NoTerminationGracePeriod,
         format!(
             "NodeClaim {} has no terminationGracePeriod, {consequence}",
             seen.state.name

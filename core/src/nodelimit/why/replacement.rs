@@ -1,6 +1,6 @@
 //! A NodePool in which nothing takes the place of a node: it has as many nodes as it may have, or it is not ready.
 
-use super::{Cause, Kind, KnownPool, Seen};
+use super::{Cause, CauseKind, KnownPool, Seen};
 use crate::api::{HELD_LABEL, KEEP_MARK};
 use crate::budget::Reason;
 use crate::diagnostic::counted;
@@ -9,7 +9,7 @@ use crate::nodelimit::plan::ClaimState;
 /// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {
     let holds = format!("poolgate holds the node (label {HELD_LABEL})");
-    let cause = |text: String| Cause::new(Kind::HeldByPoolgate, text);
+    let cause = |text: String| Cause::new(CauseKind::HeldByPoolgate, text);
     let known = seen.pool.and_then(|known| Some((known, described(known)?)));
     let Some((known, described)) = known else {
         return cause(format!(
@@ -51,7 +51,7 @@ pub fn full(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         return None;
     }
     let cause = Cause::new(
-        Kind::PoolFull,
+        CauseKind::PoolFull,
         format!(
             "there is no room for a replacement, unless the pods of the node fit on other nodes: {}{}",
             described(known)?,
@@ -69,11 +69,11 @@ pub fn not_ready(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let name = &known.pool.name;
     let conditions = [
         (
-            Kind::NodeClassNotReady,
+            CauseKind::NodeClassNotReady,
             "NodeClassReady",
             &known.details.class_ready,
         ),
-        (Kind::PoolNotReady, "Ready", &known.details.ready),
+        (CauseKind::PoolNotReady, "Ready", &known.details.ready),
     ];
     let mut given = conditions
         .into_iter()

@@ -109,7 +109,7 @@ fn numbers_of_a_pool_are_known_as_far_as_what_they_are_made_of() {
 fn a_pool_that_says_no_mode_has_the_excess_that_a_plan_terminates() {
     let claims = [claim("a"), claim("b")];
     let mut going = node("b");
-    going.taint(crate::nodelimit::plan::Taint {
+    going.taint(crate::nodelimit::plan::NodeTaint {
         key: crate::facts::DISRUPTED_TAINT.to_owned(),
         value: String::new(),
         effect: crate::nodelimit::plan::Effect::NoSchedule,
@@ -146,19 +146,19 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
         ..Details::default()
     };
     for (held_for, is_called_broken, kinds) in [
-        (None, false, vec![Kind::NodeDoNotDisrupt]),
-        (Some("node-limit"), false, vec![Kind::HeldByPoolgate]),
+        (None, false, vec![CauseKind::NodeDoNotDisrupt]),
+        (Some("node-limit"), false, vec![CauseKind::HeldByPoolgate]),
         (
             Some("repair"),
             false,
-            vec![Kind::HeldByPoolgate, Kind::NodeDoNotDisrupt],
+            vec![CauseKind::HeldByPoolgate, CauseKind::NodeDoNotDisrupt],
         ),
         (
             Some("node-limit"),
             true,
-            vec![Kind::HeldByPoolgate, Kind::NodeDoNotRepair],
+            vec![CauseKind::HeldByPoolgate, CauseKind::NodeDoNotRepair],
         ),
-        (Some("node-limit,repair"), true, vec![Kind::HeldByPoolgate]),
+        (Some("node-limit,repair"), true, vec![CauseKind::HeldByPoolgate]),
     ] {
         let annotation = |key: &str| match key {
             crate::api::HELD_ANNOTATION => held_for,
@@ -179,7 +179,7 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
             budgets: &[],
             is_called_broken,
         };
-        let found: Vec<Kind> = explain(&seen).causes.iter().map(|cause| cause.kind).collect();
+        let found: Vec<CauseKind> = explain(&seen).causes.iter().map(|cause| cause.kind).collect();
         assert_eq!(found, kinds, "{held_for:?} {is_called_broken}");
     }
 }
@@ -209,7 +209,7 @@ fn budgets_say_nothing_about_a_pool_whose_nodes_are_starting() {
             is_called_broken: false,
         };
         let causes = explain(&seen).causes;
-        let is_closed = causes.iter().any(|cause| cause.kind == Kind::BudgetClosed);
+        let is_closed = causes.iter().any(|cause| cause.kind == CauseKind::BudgetClosed);
         assert_eq!(is_closed, closed, "{causes:?}");
     }
 }

@@ -21,7 +21,7 @@ struct Contender<'a> {
     name: &'a str,
     weight: i64,
     taints: Vec<[&'a str; 3]>,
-    /// Whether nothing but a lack of machines keeps it from launching nodes.
+    /// True if nothing but a lack of machines keeps it from launching nodes.
     is_unlimited: bool,
     /// Its selection for each label of instance types.
     machines: BTreeMap<&'a str, Selection<'a>>,
@@ -29,7 +29,7 @@ struct Contender<'a> {
 
 /// The properties that two pools must share to be interchangeable for the pods that tolerate their taints.
 #[derive(PartialEq, Eq, Hash)]
-struct Kind<'a> {
+struct OverlapKey<'a> {
     class: (&'a str, &'a str, &'a str),
     /// The pool's selection for each other label.
     labels: BTreeMap<&'a str, Selection<'a>>,
@@ -49,7 +49,7 @@ enum Overlap {
 /// Reports each of these pools if another one of its kind that has all its machines, or a part of them, is tried
 /// before it.
 pub(crate) fn check(together: Together<'_>, indexes: &[usize], findings: &mut Vec<AcrossFinding>) {
-    let mut kinds: HashMap<Kind<'_>, Vec<Contender<'_>>> = HashMap::new();
+    let mut kinds: HashMap<OverlapKey<'_>, Vec<Contender<'_>>> = HashMap::new();
     for index in indexes {
         let known = together.pools.get(*index).zip(together.labels.get(*index));
         let contender = known.and_then(|(pool, labels)| Contender::classify(*index, pool, labels));
@@ -113,7 +113,7 @@ fn finding(contender: &Contender<'_>, other: &Contender<'_>, overlap: Overlap) -
 
 impl<'a> Contender<'a> {
     /// The kind and machines of a pool; `None` if it takes no pods, or if a field cannot be read.
-    fn classify(index: usize, pool: &'a NodePool<'a>, labels: &LabelSets) -> Option<(Kind<'a>, Self)> {
+    fn classify(index: usize, pool: &'a NodePool<'a>, labels: &LabelSets) -> Option<(OverlapKey<'a>, Self)> {
         let name = pool.name.present()?;
         if !pool.replicas.is_absent() || switches_off(pool) {
             return None;
@@ -124,7 +124,7 @@ impl<'a> Contender<'a> {
             pool.weight.present()?
         };
         let (machines, labels) = selections(&pool.template, labels)?;
-        let kind = Kind {
+        let kind = OverlapKey {
             class: pool.template.node_class()?,
             labels,
         };
@@ -147,7 +147,7 @@ impl<'a> Contender<'a> {
         (Reverse(self.weight), &self.taints, Reverse(self.name))
     }
 
-    /// Whether the pools have the same weight and taints.
+    /// True if the pools have the same weight and taints.
     fn is_equal(&self, other: &Self) -> bool {
         (self.weight, &self.taints) == (other.weight, &other.taints)
     }
@@ -168,7 +168,7 @@ impl<'a> Contender<'a> {
         heavier.find(|other| lacks_none(other) && other.has_all_of(self))
     }
 
-    /// Whether this pool allows every machine that the other allows.
+    /// True if this pool allows every machine that the other allows.
     fn has_all_of(&self, other: &Self) -> bool {
         self.machines.iter().all(|(key, allowed)| {
             other
@@ -232,7 +232,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::facts::{LabelSets, LabelValues};
-    use crate::rules::across::testing::{Found, found, found_with};
+    use crate::rules::across::testing::{FoundAcross, found, found_with};
     use crate::rules::across::{ClassSource, NodeClasses};
 
     const ARCH: &str = "kubernetes.io/arch";
@@ -252,7 +252,7 @@ mod tests {
         pool
     }
 
-    fn overlaps(pools: &[Value]) -> Vec<Found> {
+    fn overlaps(pools: &[Value]) -> Vec<FoundAcross> {
         found(pools, "nodepool-overlap")
     }
 

@@ -10,20 +10,25 @@ use crate::review::Subject;
 use crate::rules::testing::completed;
 
 /// The pool that a rule reports, the message, and the other pools.
-pub type Found = (usize, String, Vec<usize>);
+pub type FoundAcross = (usize, String, Vec<usize>);
 
 /// The findings of a rule on these pools, with no node classes known.
-pub fn found(pools: &[Value], rule: &str) -> Vec<Found> {
+pub fn found(pools: &[Value], rule: &str) -> Vec<FoundAcross> {
     found_of(pools, &NodeClasses::new(ClassSource::Cluster), rule)
 }
 
 /// The findings of a rule on these pools, with these node classes.
-pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
+pub fn found_of(pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<FoundAcross> {
     found_with(LabelSets::BUILT_IN, pools, classes, rule)
 }
 
 /// The findings of a rule on these pools, with these node classes, where these labels are known.
-pub fn found_with(labels: &LabelSets, pools: &[Value], classes: &NodeClasses, rule: &str) -> Vec<Found> {
+pub fn found_with(
+    labels: &LabelSets,
+    pools: &[Value],
+    classes: &NodeClasses,
+    rule: &str,
+) -> Vec<FoundAcross> {
     let subject = Subject::NodePool(ApiVersion::V1);
     let pools: Vec<Value> = pools.iter().map(|pool| completed(subject, pool)).collect();
     let objects: Vec<Json<'_>> = pools.iter().map(Json::from).collect();

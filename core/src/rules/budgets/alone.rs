@@ -182,19 +182,13 @@ pub fn check_joined(budgets: &[&Budget], findings: &mut Findings<'_>) {
 }
 
 fn check_pair(budget: &Budget, findings: &mut Findings<'_>) {
-    let (missing, beside, suggestion) = match (&budget.schedule, &budget.duration) {
-        (Field::Absent, Field::Absent) => return,
-        (Field::Absent, _) => (
-            "schedule",
-            "duration",
-            "add the start of the window, such as schedule: \"0 9 * * mon-fri\"",
-        ),
-        (_, Field::Absent) => (
-            "duration",
-            "schedule",
-            "add the length of the window, such as duration: 8h",
-        ),
-        _ => return,
+    let Some((missing, beside)) = budget.half_window() else {
+        return;
+    };
+    let suggestion = if missing == "schedule" {
+        "add the start of the window, such as schedule: \"0 9 * * mon-fri\""
+    } else {
+        "add the length of the window, such as duration: 8h"
     };
     let title = format!("a budget with a {beside} requires a {missing}");
     findings

@@ -25,7 +25,7 @@ pub const NODES: &str = "nodes";
 /// Checks the limits of a pool, which are parsed already.
 pub fn check(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
@@ -46,10 +46,9 @@ pub fn check(
     if let Some(old) = old {
         nodes::check_use(limits, old, findings);
     }
-    room::check(pool, limits, findings);
 }
 
-/// Whether a limit of 0 or less keeps a pool from launching any node.
+/// True if a limit of 0 or less keeps a pool from launching any node.
 pub fn switches_off(pool: &NodePool<'_>) -> bool {
     let limits = pool.limits.present();
     let mut plain = PLAIN_RESOURCES
@@ -85,7 +84,7 @@ fn check_name(resource: &str, limits: Map<'_>, findings: &mut Findings<'_>) {
 
 /// The limits of a pool.
 #[derive(Debug)]
-pub struct Limits<'a> {
+pub struct PoolLimits<'a> {
     /// Those of `spec.limits` that are not null. Of a map with more entries than are read, those that are looked up by name.
     pub written: Vec<Limit<'a>>,
     /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
@@ -105,7 +104,7 @@ pub struct Limit<'a> {
     pub parsed: Option<Result<Quantity, Box<QuantityError>>>,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> PoolLimits<'a> {
     /// Parses the limits of a pool, which replaces `old` on an update.
     pub fn parse(pool: &NodePool<'a>, old: Option<&NodePool<'_>>, policy: &Policy) -> Self {
         let limit = |(resource, value): (&'a str, &'a Json<'a>)| Limit {

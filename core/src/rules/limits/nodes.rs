@@ -1,7 +1,7 @@
 //! `spec.limits.nodes`: how many nodes a pool may have.
 
 use super::amount::LIMIT_AMOUNT;
-use super::{Limits, NODES, path};
+use super::{NODES, PoolLimits, path};
 use crate::api::{NodeLimit, OverLimit};
 use crate::diagnostic::{ErrorType, counted};
 use crate::facts::KarpenterVersion;
@@ -13,7 +13,7 @@ use crate::rules::rule::Rule;
 pub static LIMIT_NODES_RELEASE: Rule = rule!("limit-nodes-release", Warning, Silent);
 pub static LIMIT_BELOW_USE: Rule = rule!("limit-below-use", Warning, Silent);
 
-pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     let Some((limit, quantity)) = limits
         .get(NODES)
         .and_then(|limit| Some((limit, limit.quantity()?)))
@@ -62,7 +62,7 @@ fn check_release(pool: &NodePool<'_>, value: &Json<'_>, findings: &mut Findings<
 /// terminated from now on.
 pub fn check_lowered(
     pool: &NodePool<'_>,
-    limits: &Limits<'_>,
+    limits: &PoolLimits<'_>,
     old: &NodePool<'_>,
     findings: &mut Findings<'_>,
 ) {
@@ -96,14 +96,14 @@ pub fn check_lowered(
         .suggest(format!("write {nodes} or more to keep all nodes"));
 }
 
-/// Whether nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
+/// True if nodes above the limit are terminated. Karpenter itself scales static pools down to their replicas, and the
 /// reconciler ignores them.
 fn terminates(pool: &NodePool<'_>, limit: NodeLimit) -> bool {
     limit.over_limit == OverLimit::Terminate && pool.replicas.is_absent()
 }
 
 /// Compares the limits of other resources that this update lowers or sets with what the stored pool uses.
-pub fn check_use(limits: &Limits<'_>, old: &NodePool<'_>, findings: &mut Findings<'_>) {
+pub fn check_use(limits: &PoolLimits<'_>, old: &NodePool<'_>, findings: &mut Findings<'_>) {
     for limit in limits.written.iter().filter(|limit| limit.resource != NODES) {
         let before = old.limits.present().and_then(|limits| limits.get(limit.resource));
         let before = before.and_then(NodePool::limit_value);

@@ -5,14 +5,19 @@ use crate::diagnostic::{ErrorType, FieldPath};
 use crate::policy::{LimitBounds, Written};
 use crate::pool::{Field, NodePool};
 use crate::rules::findings::Findings;
-use crate::rules::limits::{Limit, Limits, NODES, path};
+use crate::rules::limits::{Limit, NODES, PoolLimits, path};
 use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
 
 pub static LIMIT_REQUIRED: Rule = rule!("policy-limit-required", Error, Poolgate);
 pub static LIMIT_MAX: Rule = rule!("policy-limit-max", Error, Poolgate);
 
-pub fn check(pool: &NodePool<'_>, limits: &Limits<'_>, bounds: &LimitBounds, findings: &mut Findings<'_>) {
+pub fn check(
+    pool: &NodePool<'_>,
+    limits: &PoolLimits<'_>,
+    bounds: &LimitBounds,
+    findings: &mut Findings<'_>,
+) {
     if pool.limits == Field::Mistyped {
         return;
     }

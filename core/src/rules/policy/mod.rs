@@ -6,12 +6,12 @@ pub mod limits;
 pub mod template;
 
 use super::findings::Findings;
-use super::limits::Limits;
+use super::limits::PoolLimits;
 use crate::budget::Budgets;
 use crate::pool::{Field, NodePool};
 
 /// Checks a NodePool against the bounds.
-pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &Limits<'_>, findings: &mut Findings<'_>) {
+pub fn check(pool: &NodePool<'_>, budgets: &Budgets, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
     if pool.spec.present().is_none() {
         return;
     }

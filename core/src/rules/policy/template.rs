@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::diagnostic::{ErrorType, FieldPath, quoted};
+use crate::diagnostic::{ErrorType, FieldPath, first_few, quoted};
 use crate::facts::shape::CAPACITY_TYPES;
 use crate::facts::{ApiVersion, CAPACITY_TYPE_LABEL, Operator, ProviderSettings, Selection};
 use crate::json::Json;
@@ -12,6 +12,9 @@ use crate::pool::{Field, NodePool, Requirement, Template};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
+
+/// How many forbidden capacity types are shown: an object can hold any number of them.
+const MOST_SHOWN: usize = 3;
 
 pub static TEMPLATE_LABELS: Rule = rule!("policy-template-labels", Error, Poolgate);
 pub static CAPACITY_TYPE: Rule = rule!("policy-capacity-type", Error, Poolgate);
@@ -49,7 +52,7 @@ fn check_labels(pool: &NodePool<'_>, required: &[String], findings: &mut Finding
     }
 }
 
-/// Whether a requirement puts the label on every node.
+/// True if a requirement puts the label on every node.
 fn is_required(pool: &NodePool<'_>, key: &str) -> bool {
     pool.template.requirements().iter().any(|requirement| {
         requirement.key == Field::Present(key) && requirement.operator == Field::Present("In")
@@ -89,7 +92,8 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         ErrorType::Required
     };
     let title = if says {
-        format!("the pool may use {}", listed_and(&forbidden))
+        let forbidden = forbidden.iter().map(|word| quoted(word));
+        format!("the pool may use {}", first_few(forbidden, MOST_SHOWN))
     } else {
         "the pool may use every capacity type".to_owned()
     };
@@ -98,16 +102,6 @@ fn check_capacity_type(pool: &NodePool<'_>, allowed: &[String], findings: &mut F
         .consequence(format!("the policy allows only {}", listed(allowed)))
         .suggest(suggestion)
         .related(related);
-}
-
-/// The first few of the words, in quotes: an object can hold any number of them.
-fn listed_and(words: &[&str]) -> String {
-    const SHOWN: usize = 3;
-    let mut shown: Vec<String> = words.iter().take(SHOWN).map(|word| quoted(word)).collect();
-    if let Some(more) = words.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        shown.push(format!("{more} more"));
-    }
-    shown.join(" and ")
 }
 
 fn is_about_capacity(requirement: &Requirement<'_>) -> bool {

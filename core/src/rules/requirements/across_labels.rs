@@ -2,13 +2,12 @@
 //! names of instance types.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::demand::Demand;
-use super::min_values::report_unmet;
 use super::same_label::requirement_first;
 use super::scope::{NEVER_LAUNCHES, Scope};
-use crate::diagnostic::{ErrorType, counted};
+use crate::diagnostic::ErrorType;
 use crate::facts::{Cut, Named, Operator, Part, Provider, REGION_LABEL, Selection, ZONE_LABEL, ZoneForm};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -141,21 +140,6 @@ pub fn check_types(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Fin
         cuts.any(|cut| fits(named(value), *cut, &by_part))
     };
     if values.clone().any(is_left) {
-        // Which release of the provider runs is not known, so the values are those of each.
-        let left: Vec<(&Cut, Vec<&str>)> = naming
-            .cuts()
-            .iter()
-            .map(|cut| {
-                (
-                    cut,
-                    values
-                        .clone()
-                        .filter(|value| fits(named(value), *cut, &by_part))
-                        .collect(),
-                )
-            })
-            .collect();
-        check_variety(list, &same, &others, (&left, scope), findings);
         return;
     }
     // Demands on one part that contradict each other are reported already.
@@ -190,60 +174,6 @@ impl OnName<'_, '_> {
         match self.part {
             Part::Name => Named::Type,
             _ => Named::Family,
-        }
-    }
-}
-
-/// Reports `minValues` above the number of values that the listed types or families have.
-fn check_variety(
-    list: OnName<'_, '_>,
-    same: &[OnName<'_, '_>],
-    others: &[OnName<'_, '_>],
-    (left, scope): (&[(&Cut, Vec<&str>)], &Scope<'_>),
-    findings: &mut Findings<'_>,
-) {
-    let is_alone = |one: &OnName<'_, '_>| {
-        let mut all = [&list].into_iter().chain(same).chain(others);
-        !all.any(|other| other.part == one.part && other.demand.at != one.demand.at)
-    };
-    for one in [&list].into_iter().chain(others) {
-        // The entries on one label are compared already.
-        let asks = one.demand.min_values.is_some() && is_alone(one);
-        let is_short_by_itself =
-            one.demand.operator == Operator::In && one.demand.asks_for_more_than(one.demand.distinct());
-        if !asks || is_short_by_itself {
-            continue;
-        }
-        let count = |(cut, left): &(&Cut, Vec<&str>)| {
-            let values: Option<HashSet<Cow<'_, str>>> = left
-                .iter()
-                .map(|value| {
-                    if one.part == list.part {
-                        Some(Cow::Borrowed(*value))
-                    } else {
-                        cut(list.named()(value), one.part)
-                    }
-                })
-                .collect();
-            values.map(|values| values.len())
-        };
-        let counts: Option<Vec<usize>> = left.iter().map(count).collect();
-        let most = counts.and_then(|counts| counts.into_iter().max());
-        let Some(most) = most.filter(|most| one.demand.asks_for_more_than(*most)) else {
-            continue;
-        };
-        let title = format!(
-            "the listed instance {} leave only {} of this label",
-            if list.part == Part::Name {
-                "types"
-            } else {
-                "families"
-            },
-            counted(most, "value")
-        );
-        let cause = format!(" because of {}", list.demand);
-        if let Some(finding) = report_unmet(one.demand, title, &cause, scope, findings) {
-            finding.related(list.demand.at.path());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::scope::Scope;
-use crate::diagnostic::FieldPath;
+use crate::diagnostic::{FieldPath, first_few};
 use crate::facts::{
     LabelKind, Operator, Part, Provider, Selection, as_read, canonical_label, is_on_every_instance_type,
 };
@@ -102,12 +102,12 @@ impl<'a> Demand<'a> {
         &self.written
     }
 
-    /// Whether it allows a value.
+    /// True if it allows a value.
     pub fn allows(&self, value: &str) -> bool {
         self.written.has(value)
     }
 
-    /// Whether it names values to choose from, or to avoid.
+    /// True if it names values to choose from, or to avoid.
     pub const fn lists_values(&self) -> bool {
         matches!(self.operator, Operator::In | Operator::NotIn)
     }
@@ -124,7 +124,7 @@ impl<'a> Demand<'a> {
         }
     }
 
-    /// Whether its `minValues` is more than this.
+    /// True if its `minValues` is more than this.
     pub fn asks_for_more_than(&self, count: usize) -> bool {
         let least = self.min_values.and_then(|least| usize::try_from(least).ok());
         least.is_some_and(|least| least > count)
@@ -135,7 +135,7 @@ impl<'a> Demand<'a> {
         self.written.listed()
     }
 
-    /// Whether every instance type certainly carries the label.
+    /// True if every instance type certainly carries the label.
     pub fn is_on_every_instance_type(&self) -> bool {
         is_on_every_instance_type(self.key, self.provider)
     }
@@ -186,13 +186,8 @@ impl fmt::Display for Demand<'_> {
         if self.values.is_empty() {
             return Ok(());
         }
-        let values = self.values.iter().take(MOST_SHOWN);
-        let shown = values.map(|value| shown(value)).collect::<Vec<_>>();
-        write!(f, " [{}", shown.join(", "))?;
-        match self.values.len() - shown.len() {
-            0 => f.write_str("]"),
-            more => write!(f, " and {more} more]"),
-        }
+        let values = self.values.iter().map(|value| shown(value));
+        write!(f, " [{}]", first_few(values, MOST_SHOWN))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::demand::Demand;
 use super::scope::Scope;
 use crate::diagnostic::ErrorType;
-use crate::facts::{CAPACITY_TYPE_LABEL, Named, Operator, Part};
+use crate::facts::{ARCH_LABEL, CAPACITY_TYPE_LABEL, Named, Operator, Part};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
 
@@ -79,7 +79,7 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         .suggest(format!("add {}/instance-generation Gt [\"2\"]", provider.group));
 }
 
-/// Whether a demand shows that its author has chosen generations.
+/// True if a demand shows that its author has chosen generations.
 fn chooses(demand: &Demand<'_>) -> bool {
     match demand.part {
         Some(Part::Generation) => true,
@@ -88,7 +88,7 @@ fn chooses(demand: &Demand<'_>) -> bool {
     }
 }
 
-/// Whether a machine certainly fits a demand.
+/// True if a machine certainly fits a demand. The oldest have the architecture amd64 and the hypervisor xen.
 fn fits(name: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
     let (Some(naming), Some(provider)) = (scope.naming, scope.labels.provider) else {
         return false;
@@ -97,14 +97,14 @@ fn fits(name: &str, demand: &Demand<'_>, scope: &Scope<'_>) -> bool {
         let cut = naming.cuts().first().and_then(|cut| cut(Named::Type(name), part));
         return demand.allows(cut.as_deref().unwrap_or(name));
     }
-    let machine = provider.instance_types.and_then(|types| types.machine(name));
+    if demand.key == ARCH_LABEL {
+        return demand.allows("amd64");
+    }
     let own = demand.key.strip_prefix(provider.group);
-    match (own.and_then(|own| own.strip_prefix('/')), machine) {
-        (None, _) => true,
-        (Some("instance-hypervisor"), _) => demand.allows("xen"),
-        (Some("instance-cpu"), Some(machine)) => demand.allows(&machine.cpus.to_string()),
-        (Some("instance-memory"), Some(machine)) => demand.allows(&machine.mib.to_string()),
-        (Some(_), _) => false,
+    match own.and_then(|own| own.strip_prefix('/')) {
+        None => true,
+        Some("instance-hypervisor") => demand.allows("xen"),
+        Some(_) => false,
     }
 }
 
@@ -118,13 +118,13 @@ mod tests {
         let provider = Provider::of_group("karpenter.k8s.aws").expect("has data");
         let cut = Naming::of(provider).expect("has a source").cuts()[0];
         let types = provider.instance_types.expect("has a list").types;
-        let is_old = |name: &&str| {
+        let is_old = |name: &&&str| {
             let part = |part| cut(Named::Type(name), part);
             let is_general =
                 ["c", "m", "r", "t"].contains(&part(Part::Category).unwrap_or_default().as_ref());
             is_general && ["1", "2"].contains(&part(Part::Generation).unwrap_or_default().as_ref())
         };
-        let mut expected: Vec<&str> = types.iter().map(|one| one.name).filter(is_old).collect();
+        let mut expected: Vec<&str> = types.iter().filter(is_old).copied().collect();
         let mut old = OLD.to_vec();
         expected.sort_unstable();
         old.sort_unstable();

@@ -102,7 +102,7 @@ pub fn check(demand: &Demand<'_>, scope: &Scope<'_>, findings: &mut Findings<'_>
 
 /// Reports that Karpenter's scheduler finds too few values, unless it is known to lower the number. `cause` follows the
 /// consequence.
-pub fn report_unmet<'f>(
+fn report_unmet<'f>(
     demand: &Demand<'_>,
     title: String,
     cause: &str,

@@ -7,7 +7,7 @@ use super::slips::AWS_ZONE_ID;
 use crate::diagnostic::Suggestion;
 use crate::facts::{
     ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, LabelKind, Named, Operator, Part, ZONE_LABEL,
-    integer, likely_label,
+    likely_label,
 };
 use crate::rules::findings::Findings;
 use crate::value::label::{is_within, split_key};
@@ -92,7 +92,7 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
         AWS_ZONE_ID => return provider.zones.is_some_and(|form| form.is_zone_id(value)),
         _ => {}
     }
-    let (Some(naming), Some(types)) = (scope.naming, provider.instance_types) else {
+    let Some(naming) = scope.naming.filter(|_| provider.instance_types.is_some()) else {
         return false;
     };
     match naming.part(label, provider) {
@@ -100,9 +100,6 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
         Some(part) => naming
             .known(part, provider)
             .is_some_and(|known| known.contains(value)),
-        None if label.ends_with("/instance-cpu") => {
-            integer(value).is_some_and(|number| types.has_cpus(number))
-        }
         None => false,
     }
 }

@@ -1,6 +1,6 @@
 //! The context of the checks of requirements, and their shared helpers.
 
-use crate::diagnostic::quoted;
+use crate::diagnostic::{first_few, quoted};
 use crate::facts::shape::CAPACITY_TYPES;
 use crate::facts::{Naming, Words};
 use crate::pool::Template;
@@ -60,10 +60,5 @@ pub fn and_others<'v>(others: impl Iterator<Item = &'v str>) -> String {
 /// The first of these values, and the number of the rest.
 pub fn named<'v>(values: impl Iterator<Item = &'v str>) -> String {
     const NAMED: usize = 2;
-    let values: Vec<&str> = values.collect();
-    let named: Vec<String> = values.iter().take(NAMED).map(|value| quoted(value)).collect();
-    match values.len().saturating_sub(NAMED) {
-        0 => named.join(" and "),
-        more => format!("{} and {more} more", named.join(", ")),
-    }
+    first_few(values.map(quoted), NAMED)
 }

@@ -4,7 +4,7 @@ mod page;
 
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath, Origin, RuleId, Severity};
 
-pub use page::{Evidence, Kind, Page};
+pub use page::{Evidence, FindingKind, Page};
 
 /// One rule, declared with [`rule!`](crate::rule!) beside its check. Its documentation is on its [`Page`].
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Rule {
     pub severity: Severity,
     /// The origin of a finding that sets no other.
     pub origin: Origin,
-    /// Whether it shows only when all objects of a cluster are checked together.
+    /// True if it shows only when all objects of a cluster are checked together.
     pub is_across: bool,
     /// The text of its page, see [`Rule::page`].
     pub text: &'static str,

@@ -4,7 +4,7 @@ use crate::diagnostic::{Diagnostic, Origin, Severity};
 
 /// The documentation of a rule.
 ///
-/// A page has a title, paragraphs, and for each [`Kind`] of finding a section `## Bad` and a section `## Good` with one block
+/// A page has a title, paragraphs, and for each [`FindingKind`] of finding a section `## Bad` and a section `## Good` with one block
 /// of YAML each. The heading of the bad one has the name of the kind, if there are several, and its severity, origin and
 /// evidence: `## Bad: it never fires (error, silent, shown)`. A paragraph that begins with `Source: ` or `Seen in: ` stands
 /// alone. Comments are for `tests/oracle/sources.rs`.
@@ -19,12 +19,12 @@ pub struct Page {
     /// The issues in which users reported it, as `owner/repository#number`.
     pub seen_in: Vec<String>,
     /// The kinds of finding, the most usual first. Rules about the text of a file have none.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<FindingKind>,
 }
 
 /// A kind of finding that a rule has. Kinds of one rule may differ in severity and in origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kind {
+pub struct FindingKind {
     /// Its name; empty if the rule has no other kind.
     pub name: &'static str,
     /// Its severity, unless the policy changes it.
@@ -72,19 +72,19 @@ impl Page {
             }
         }
         while let (Some(bad), Some(good)) = (sections.next(), sections.next()) {
-            page.kinds.extend(Kind::parse(bad, good));
+            page.kinds.extend(FindingKind::parse(bad, good));
         }
         page
     }
 
-    /// Whether a finding is of one of the kinds.
+    /// True if a finding is of one of the kinds.
     pub fn has(&self, finding: &Diagnostic) -> bool {
         let mut kinds = self.kinds.iter();
         kinds.any(|kind| (kind.severity, kind.origin) == (finding.own_severity, finding.origin))
     }
 }
 
-impl Kind {
+impl FindingKind {
     /// The kind with these two sections.
     fn parse(bad: &'static str, good: &'static str) -> Option<Self> {
         let (heading, bad) = bad.strip_prefix("Bad")?.split_once('\n')?;
@@ -141,7 +141,7 @@ mod tests {
             why: "One two.\n\nThree.".into(),
             source: Some("`a.go`, `B`".into()),
             seen_in: vec!["a/b#1".into(), "a/c#2".into()],
-            kinds: vec![Kind {
+            kinds: vec![FindingKind {
                 name: "",
                 severity: Severity::Error,
                 origin: Origin::Schema,

@@ -5,7 +5,7 @@ use std::ops::BitOr;
 
 /// The calendar times at which a schedule fires. Bit n of a set is the value n.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fields {
+pub struct CalendarFields {
     pub minutes: u64,
     pub hours: u64,
     pub months: u64,
@@ -94,8 +94,8 @@ impl fmt::Display for CronField {
     }
 }
 
-/// Days in each month, February as in a leap year.
-const LONGEST_MONTHS: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+/// Days in each month of a leap year: the most that it has.
+pub const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /// The days of the allowed months on which a schedule fires. Bits count from day 1 of the month (bit 1) and from
 /// Sunday (bit 0).
@@ -136,7 +136,7 @@ impl Days {
         }
     }
 
-    /// Whether one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
+    /// True if one of the fields has every day without a star: either of them is enough, so the other one restricts nothing.
     pub fn restrict_in_vain(dates: Set, weekdays: Set) -> bool {
         let every_date = dates.is_all_of(CronField::DayOfMonth);
         let every_weekday = weekdays.is_all_of(CronField::DayOfWeek);
@@ -144,13 +144,13 @@ impl Days {
         is_either_enough && every_date != every_weekday
     }
 
-    /// Whether none of these months ever has such a day. Every month has every day of the week.
+    /// True if none of these months ever has such a day. Every month has every day of the week.
     pub fn none_in(self, months: u64) -> bool {
         match self {
             Self::Every | Self::Either { .. } => months == 0,
             Self::Weekdays(weekdays) => months == 0 || weekdays == 0,
             Self::Dates(dates) => !values(months).any(|month| {
-                let days = LONGEST_MONTHS
+                let days = LEAP_YEAR
                     .get(usize::from(month).wrapping_sub(1))
                     .copied()
                     .unwrap_or(0);
@@ -192,7 +192,7 @@ impl Set {
         Self::stepped(field.lowest().into(), field.highest().into(), 1)
     }
 
-    /// Whether these are all values of a field.
+    /// True if these are all values of a field.
     pub fn is_all_of(self, field: CronField) -> bool {
         self.bits == Self::all(field).bits
     }

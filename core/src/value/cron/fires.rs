@@ -7,8 +7,8 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike as _, Utc};
 use jiff::Timestamp;
 
-use super::fields::{CronField, Days, Fields, Set, values};
-use super::{Kind, Schedule};
+use super::fields::{CalendarFields, CronField, Days, Set, values};
+use super::{Recurrence, Schedule};
 
 /// How many years after the year of the instant Karpenter's parser searches for the next fire.
 const YEARS_SEARCHED: i32 = 5;
@@ -28,10 +28,10 @@ enum Source {
 impl FireTimes {
     pub(crate) fn of(schedule: &Schedule) -> Self {
         Self(match schedule.0 {
-            Kind::Every(delay) => Source::Every(delay),
+            Recurrence::Every(delay) => Source::Every(delay),
             // A search without a result would check every day up to the end of the calendar.
-            Kind::Calendar(_) if schedule.never_fires() => Source::Calendar(Vec::new()),
-            Kind::Calendar(fields) => Source::Calendar(dialects(&fields)),
+            Recurrence::Calendar(_) if schedule.never_fires() => Source::Calendar(Vec::new()),
+            Recurrence::Calendar(fields) => Source::Calendar(dialects(&fields)),
         })
     }
 
@@ -68,7 +68,7 @@ fn next_of(dialects: &[cron::Schedule], second: Timestamp) -> Option<Timestamp> 
 }
 
 /// The schedules of the `cron` crate that together fire as the fields say.
-fn dialects(fields: &Fields) -> Vec<cron::Schedule> {
+fn dialects(fields: &CalendarFields) -> Vec<cron::Schedule> {
     let minutes = list(fields.minutes, CronField::Minute);
     let hours = list(fields.hours, CronField::Hour);
     let months = list(fields.months, CronField::Month);

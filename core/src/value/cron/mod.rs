@@ -12,23 +12,23 @@ mod week;
 
 use std::time::Duration;
 
-use fields::{Days, Fields};
+use fields::{CalendarFields, Days};
 
 pub use error::{CountCause, RangeItem, ScheduleError};
-pub use fields::CronField;
+pub use fields::{CronField, WEEKDAYS};
 pub use fires::FireTimes;
-pub use week::WeekMinutes;
+pub use week::{DAY, WEEK, WeekMinutes};
 
 /// When a window of a budget opens. Two spellings of the same times are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Schedule(Kind);
+pub struct Schedule(Recurrence);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Recurrence {
     /// A constant delay after any given instant; whole seconds, at least one.
     Every(Duration),
     /// Times by the calendar, in UTC.
-    Calendar(Fields),
+    Calendar(CalendarFields),
 }
 
 impl Schedule {
@@ -37,12 +37,12 @@ impl Schedule {
         parse::schedule(text).map(Self)
     }
 
-    /// Whether it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29
+    /// True if it never fires, as with 30 February or a field that has only commas. Computed from the sets. 29
     /// February does fire.
     pub fn never_fires(&self) -> bool {
         match self.0 {
-            Kind::Every(_) => false,
-            Kind::Calendar(fields) => {
+            Recurrence::Every(_) => false,
+            Recurrence::Calendar(fields) => {
                 fields.minutes == 0 || fields.hours == 0 || fields.days.none_in(fields.months)
             }
         }
@@ -51,8 +51,8 @@ impl Schedule {
     /// The constant delay of an `@every`: whole seconds, at least one.
     pub fn every(&self) -> Option<Duration> {
         match self.0 {
-            Kind::Every(delay) => Some(delay),
-            Kind::Calendar(_) => None,
+            Recurrence::Every(delay) => Some(delay),
+            Recurrence::Calendar(_) => None,
         }
     }
 
@@ -65,26 +65,26 @@ impl Schedule {
     /// week in some months only.
     pub(crate) fn longest_gap(&self) -> Option<Duration> {
         match self.0 {
-            Kind::Every(delay) => Some(delay),
-            Kind::Calendar(_) if self.never_fires() => None,
-            Kind::Calendar(fields) => period::longest_gap(&fields),
+            Recurrence::Every(delay) => Some(delay),
+            Recurrence::Calendar(_) if self.never_fires() => None,
+            Recurrence::Calendar(fields) => period::longest_gap(&fields),
         }
     }
 
     /// No two fires are closer than this. Computed from the sets; it can be too short.
     pub(crate) fn least_gap(&self) -> Duration {
         match self.0 {
-            Kind::Every(delay) => delay,
-            Kind::Calendar(fields) => period::least_gap(&fields),
+            Recurrence::Every(delay) => delay,
+            Recurrence::Calendar(fields) => period::least_gap(&fields),
         }
     }
 
-    /// Whether both day fields are restricted, so that a day which matches either of them is enough.
+    /// True if both day fields are restricted, so that a day which matches either of them is enough.
     pub(crate) fn fires_on_either_day(&self) -> bool {
-        matches!(self.0, Kind::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
+        matches!(self.0, Recurrence::Calendar(fields) if matches!(fields.days, Days::Either { .. }))
     }
 
-    /// Whether a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
+    /// True if a text that can be parsed restricts one day field in vain: the other one has every day without a star, as in
     /// `0 0 1 * 0-6`, so that it fires every day.
     pub(crate) fn restricts_days_in_vain(text: &str) -> bool {
         parse::day_fields(text).is_some_and(|(dates, weekdays)| Days::restrict_in_vain(dates, weekdays))
@@ -100,23 +100,24 @@ impl Schedule {
         self.fire_times().next_after(instant)
     }
 
-    /// Whether it fires at least whenever `other` fires, judging by the fields alone: if true, this is certain. An
+    /// True if it fires at least whenever `other` fires, judging by the fields alone: if true, this is certain. An
     /// `@every` only covers an equal one.
     pub fn covers(&self, other: &Self) -> bool {
         match (self.0, other.0) {
-            (Kind::Every(ours), Kind::Every(theirs)) => ours == theirs,
-            (Kind::Calendar(ours), Kind::Calendar(theirs)) => {
+            (Recurrence::Every(ours), Recurrence::Every(theirs)) => ours == theirs,
+            (Recurrence::Calendar(ours), Recurrence::Calendar(theirs)) => {
                 holds(ours.minutes, theirs.minutes)
                     && holds(ours.hours, theirs.hours)
                     && holds(ours.months, theirs.months)
                     && holds_days(ours.days, theirs.days)
             }
-            (Kind::Every(_), Kind::Calendar(_)) | (Kind::Calendar(_), Kind::Every(_)) => false,
+            (Recurrence::Every(_), Recurrence::Calendar(_))
+            | (Recurrence::Calendar(_), Recurrence::Every(_)) => false,
         }
     }
 }
 
-/// Whether a set contains all values of another one.
+/// True if a set contains all values of another one.
 const fn holds(ours: u64, theirs: u64) -> bool {
     theirs & !ours == 0
 }

@@ -3,26 +3,26 @@
 
 use std::time::Duration;
 
-use super::Kind;
+use super::Recurrence;
 use super::error::{CountCause, RangeItem, ScheduleError};
-use super::fields::{CronField, Days, Fields, MACROS, Set};
+use super::fields::{CalendarFields, CronField, Days, MACROS, Set};
 use crate::value::duration::GoDuration;
 use crate::value::excerpt;
 
 /// Parses a schedule as Karpenter's cron library does.
 // karpenter: pkg/apis/v1/nodepool.go Budget.IsActive
-pub fn schedule(text: &str) -> Result<Kind, ScheduleError> {
+pub fn schedule(text: &str) -> Result<Recurrence, ScheduleError> {
     let text = text.trim();
     if text.starts_with('@') {
         return descriptor(text);
     }
-    fields(text).map(Kind::Calendar)
+    fields(text).map(Recurrence::Calendar)
 }
 
 /// Parses a text that begins with `@`. It is case-sensitive, and nothing may follow.
-fn descriptor(text: &str) -> Result<Kind, ScheduleError> {
+fn descriptor(text: &str) -> Result<Recurrence, ScheduleError> {
     if let Some((_, spelt_out)) = MACROS.iter().find(|(name, _)| *name == text) {
-        return fields(spelt_out).map(Kind::Calendar);
+        return fields(spelt_out).map(Recurrence::Calendar);
     }
     let Some(delay) = text.strip_prefix("@every ") else {
         return Err(ScheduleError::UnknownMacro { name: excerpt(text) });
@@ -32,11 +32,11 @@ fn descriptor(text: &str) -> Result<Kind, ScheduleError> {
         source,
     })?;
     let seconds = u64::try_from(delay.as_nanos() / 1_000_000_000).unwrap_or(0);
-    Ok(Kind::Every(Duration::from_secs(seconds.max(1))))
+    Ok(Recurrence::Every(Duration::from_secs(seconds.max(1))))
 }
 
 /// Parses five fields separated by any Unicode white space.
-fn fields(text: &str) -> Result<Fields, ScheduleError> {
+fn fields(text: &str) -> Result<CalendarFields, ScheduleError> {
     let mut words = text.split_whitespace();
     let six: [Option<&str>; 6] = std::array::from_fn(|_| words.next());
     let [
@@ -55,7 +55,7 @@ fn fields(text: &str) -> Result<Fields, ScheduleError> {
     let dates = field(day_of_month, CronField::DayOfMonth)?;
     let months = field(month, CronField::Month)?;
     let weekdays = field(day_of_week, CronField::DayOfWeek)?;
-    Ok(Fields {
+    Ok(CalendarFields {
         minutes: minutes.bits,
         hours: hours.bits,
         months: months.bits,

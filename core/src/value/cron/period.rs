@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, Fields, Gaps, values};
+use super::fields::{CalendarFields, Days, Gaps, LEAP_YEAR, values};
+use super::week::DAY;
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-/// Days in each month of a leap year.
-const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 /// From one 29 February to the next across a century year without one, in days.
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
 pub const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
-const MINUTES_A_DAY: u32 = 24 * 60;
+const MINUTES_A_DAY: u32 = DAY as u32;
 
 /// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
-pub fn longest_gap(fields: &Fields) -> Option<Duration> {
+pub fn longest_gap(fields: &CalendarFields) -> Option<Duration> {
     let days = days_apart(fields)?;
     let minutes = Gaps::of(fields.minutes)?;
     let hours = Gaps::of(fields.hours)?;
@@ -28,7 +27,7 @@ pub fn longest_gap(fields: &Fields) -> Option<Duration> {
 }
 
 /// No two fires are closer than this; most are farther apart.
-pub fn least_gap(fields: &Fields) -> Duration {
+pub fn least_gap(fields: &CalendarFields) -> Duration {
     let minutes = match (fields.minutes.count_ones(), fields.hours.count_ones()) {
         (2.., _) => narrowest(fields.minutes, 60),
         (_, 2..) => narrowest(fields.hours, 24) * 60,
@@ -49,7 +48,7 @@ fn narrowest(set: u64, range: u32) -> u32 {
 }
 
 /// The longest distance between two days with fires, in days, exact or overestimated.
-fn days_apart(fields: &Fields) -> Option<u32> {
+fn days_apart(fields: &CalendarFields) -> Option<u32> {
     let months = fields.months;
     match fields.days {
         Days::Every if months == ALL_MONTHS => Some(1),

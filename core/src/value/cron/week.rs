@@ -3,14 +3,19 @@
 
 use std::time::Duration;
 
-use super::fields::{Days, Fields, values};
+use super::fields::{CalendarFields, Days, values};
 use super::period::ALL_MONTHS;
-use super::{Kind, Schedule};
+use super::{Recurrence, Schedule};
 
-const MINUTES: usize = 7 * 24 * 60;
+/// Minutes of a day.
+pub const DAY: usize = 24 * 60;
+
+/// Minutes of a week.
+pub const WEEK: usize = 7 * DAY;
+
 /// A week is exactly 315 words of this many bits.
 const BITS: usize = 32;
-const WORDS: usize = MINUTES / BITS;
+const WORDS: usize = WEEK / BITS;
 const WORDS_OF_DAY: usize = WORDS / 7;
 const ALL_WEEKDAYS: u64 = 0b111_1111;
 
@@ -39,7 +44,7 @@ impl WeekMinutes {
         Self(self.0.map(|word| !word))
     }
 
-    /// Whether it holds every minute of another set.
+    /// True if it holds every minute of another set.
     pub(crate) fn has_all_of(&self, other: &Self) -> bool {
         self.0
             .iter()
@@ -47,13 +52,13 @@ impl WeekMinutes {
             .all(|(mine, theirs)| theirs & !mine == 0)
     }
 
-    /// Whether it holds a minute of the week.
+    /// True if it holds a minute of the week.
     pub(crate) fn has(&self, minute: usize) -> bool {
         let word = self.0.get(minute / BITS);
         word.is_some_and(|word| word >> (minute % BITS) & 1 == 1)
     }
 
-    /// Whether it holds some minute of another set.
+    /// True if it holds some minute of another set.
     pub(crate) fn has_any_of(&self, other: &Self) -> bool {
         self.0
             .iter()
@@ -61,7 +66,7 @@ impl WeekMinutes {
             .any(|(mine, theirs)| theirs & mine != 0)
     }
 
-    /// Whether it holds every minute of the week.
+    /// True if it holds every minute of the week.
     pub(crate) fn is_whole_week(&self) -> bool {
         self.0 == [u32::MAX; WORDS]
     }
@@ -78,7 +83,7 @@ impl WeekMinutes {
     fn widen(&mut self, length: usize) {
         let Some(last) = self.last() else { return };
         // Where the last of the windows so far ends.
-        let mut end = (last + length).saturating_sub(MINUTES);
+        let mut end = (last + length).saturating_sub(WEEK);
         for (word, first) in self.0.iter_mut().zip((0..).step_by(BITS)) {
             let begun = *word;
             if begun != 0 {
@@ -111,7 +116,7 @@ impl Schedule {
     pub fn week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
         let (fields, weekdays) = self.weekly()?;
         let mut week = beginnings(fields, weekdays);
-        let length = usize::try_from(length.as_secs() / 60).map_or(MINUTES, |length| length.min(MINUTES));
+        let length = usize::try_from(length.as_secs() / 60).map_or(WEEK, |length| length.min(WEEK));
         week.widen(length.max(1));
         Some(week)
     }
@@ -119,14 +124,14 @@ impl Schedule {
     /// Minutes that are inside such windows in every week, perhaps not all: a schedule that fires on days of the month or of the
     /// week fires on all these days of the week.
     pub(crate) fn certain_week(&self, length: Duration) -> Option<Box<WeekMinutes>> {
-        let Kind::Calendar(fields) = &self.0 else {
+        let Recurrence::Calendar(fields) = &self.0 else {
             return None;
         };
         let days = match fields.days {
             Days::Either { weekdays, .. } => Days::Weekdays(weekdays),
             days => days,
         };
-        Self(Kind::Calendar(Fields { days, ..*fields })).week(length)
+        Self(Recurrence::Calendar(CalendarFields { days, ..*fields })).week(length)
     }
 
     /// The first minute of the week at which it fires, if it is the same every week.
@@ -138,8 +143,8 @@ impl Schedule {
     }
 
     /// The fields of a schedule that is the same every week, and its days of the week.
-    fn weekly(&self) -> Option<(&Fields, u64)> {
-        let Kind::Calendar(fields) = &self.0 else {
+    fn weekly(&self) -> Option<(&CalendarFields, u64)> {
+        let Recurrence::Calendar(fields) = &self.0 else {
             return None;
         };
         let weekdays = match fields.days {
@@ -153,7 +158,7 @@ impl Schedule {
 }
 
 /// The minutes of the week at which a schedule fires, on these days of the week.
-fn beginnings(fields: &Fields, weekdays: u64) -> Box<WeekMinutes> {
+fn beginnings(fields: &CalendarFields, weekdays: u64) -> Box<WeekMinutes> {
     let mut day = [0; WORDS_OF_DAY];
     for hour in values(fields.hours).map(usize::from) {
         for minute in values(fields.minutes).map(usize::from) {
@@ -191,9 +196,9 @@ mod tests {
     fn slowly(schedule: &str, minutes: usize) -> Box<WeekMinutes> {
         let starts = week(schedule, 1).unwrap();
         let mut covered = Box::new(WeekMinutes::NONE);
-        for start in (0..MINUTES).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
+        for start in (0..WEEK).filter(|minute| starts.0[minute / BITS] >> (minute % BITS) & 1 == 1) {
             for minute in start..start + minutes {
-                set(&mut covered.0, minute % MINUTES);
+                set(&mut covered.0, minute % WEEK);
             }
         }
         covered
@@ -243,7 +248,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn every_window_covers_its_minutes_and_no_other(
-            minute in 0_u8..60, every in 1_u8..60, hour in 0_u8..24, from in 0_u8..7, length in 1_usize..MINUTES,
+            minute in 0_u8..60, every in 1_u8..60, hour in 0_u8..24, from in 0_u8..7, length in 1_usize..WEEK,
         ) {
             let schedule = format!("{minute}/{every} {hour} * * {from}-6");
             prop_assert_eq!(week(&schedule, length as u64), Some(slowly(&schedule, length)));

@@ -39,8 +39,8 @@ impl BudgetDuration {
         }
     }
 
-    /// Whether the CRD accepts a text.
-    pub(crate) fn fits_pattern(text: &str) -> bool {
+    /// True if the CRD accepts a text.
+    fn fits_pattern(text: &str) -> bool {
         let text = text.strip_suffix("0s").unwrap_or(text);
         if let Some(hours) = text.strip_suffix('h') {
             return is_number(hours);
@@ -59,7 +59,7 @@ impl BudgetDuration {
         self.0
     }
 
-    /// Whether the window never opens. The grammar allows it.
+    /// True if the window never opens. The grammar allows it.
     pub const fn is_zero(self) -> bool {
         self.0.is_zero()
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::go::{GoDuration, GoDurationError};
 use super::in_known_units;
 use crate::diagnostic::Suggestion;
-use crate::value::{excerpt, is_cut};
+use crate::value::{excerpt, is_cut, is_number};
 
 /// The keyword for no duration at all.
 const NEVER: &str = "Never";
@@ -81,11 +81,12 @@ impl NillableDuration {
     }
 }
 
-/// Whether a text is what the CRD of v1 has accepted since Karpenter 1.4.
+/// True if the CRD of v1 has accepted a text since Karpenter 1.4.
 // karpenter: pkg/apis/v1/nodepool.go Disruption.ConsolidateAfter
 // karpenter: pkg/apis/v1/nodepool.go NodeClaimTemplateSpec.ExpireAfter
 fn fits(text: &str) -> bool {
-    text == NEVER || leading_terms(text).is_some_and(str::is_empty)
+    const UNITS: [char; 3] = ['s', 'm', 'h'];
+    text == NEVER || text.ends_with(UNITS) && text.split_terminator(UNITS).all(is_number)
 }
 
 impl NillableDurationError {
@@ -105,21 +106,6 @@ impl NillableDurationError {
 /// Proposes a text if it is legal.
 fn proposal(text: &str) -> Option<Suggestion> {
     (!is_cut(text) && NillableDuration::parse(text).is_ok()).then(|| Suggestion::write(text))
-}
-
-/// What follows the leading terms such as `1h30m`; `None` if there is no such term.
-fn leading_terms(text: &str) -> Option<&str> {
-    let mut rest = text;
-    loop {
-        let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let next = behind
-            .strip_prefix(['s', 'm', 'h'])
-            .filter(|_| behind.len() < rest.len());
-        match next {
-            Some(next) => rest = next,
-            None => return (rest.len() < text.len()).then_some(rest),
-        }
-    }
 }
 
 /// The mistake in an illegal string.

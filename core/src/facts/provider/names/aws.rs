@@ -1,10 +1,8 @@
 //! `computeRequirements` of `pkg/providers/instancetype/types.go` in `karpenter-provider-aws` 1.15.2: the category and the
-//! generation by `instanceTypeScheme`, the same expression at least since 1.0.8; family and size by a split at the dot. The
-//! architecture is that of EC2 (`ProcessorInfo.SupportedArchitectures`), listed by family.
+//! generation by `instanceTypeScheme`, the same expression at least since 1.0.8; family and size by a split at the dot.
 
 use std::borrow::Cow;
 
-use super::super::tables::AWS_TYPES;
 use super::{Named, Part};
 
 pub(super) const LABELS: &[(&str, Part)] = &[
@@ -39,8 +37,7 @@ pub(super) fn cut(named: Named<'_>, part: Part) -> Option<Cow<'_, str>> {
         Part::Size => size.filter(|_| is_split)?,
         Part::Flex if family.contains("-flex") => "true",
         Part::Flex => "false",
-        Part::Arch => AWS_TYPES.arch_of(family)?,
-        Part::Name | Part::Shape | Part::Series | Part::Version => return None,
+        Part::Name | Part::Shape => return None,
     };
     Some(Cow::Borrowed(value))
 }
@@ -95,7 +92,7 @@ mod tests {
         let provider = Provider::of_group("karpenter.k8s.aws").unwrap();
         let types = provider.instance_types.unwrap().types;
         assert!(types.len() > 1000, "{}", types.len());
-        for name in types.iter().map(|one| one.name) {
+        for name in types {
             let ours = by_us(Named::Type(name));
             assert_eq!(ours, by_the_provider(name), "{name}");
             // What a family shows of all its types is what the provider gives each of them.
@@ -112,10 +109,6 @@ mod tests {
                 Some(if family.contains("-flex") { "true" } else { "false" })
             );
             assert_eq!(flex, cut(Named::Family(family), Part::Flex));
-            assert_eq!(
-                cut(Named::Type(name), Part::Arch),
-                cut(Named::Family(family), Part::Arch)
-            );
         }
     }
 

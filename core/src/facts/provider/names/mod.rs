@@ -1,10 +1,7 @@
 //! What providers cut out of the names of their instance types and give them as labels: each function is the provider's
-//! own, in Rust. Where its source is not known, nothing is cut. The architecture is no part of a name; where it is listed by
-//! family, a name shows it all the same.
+//! own, in Rust. Where its source is not known, nothing is cut.
 
-mod alibaba;
 mod aws;
-mod azure;
 mod gcp;
 
 use std::borrow::Cow;
@@ -13,7 +10,7 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::OnceLock;
 
 use super::{Provider, ProviderVersion};
-use crate::facts::{ARCH_LABEL, INSTANCE_TYPE_LABEL};
+use crate::facts::INSTANCE_TYPE_LABEL;
 
 /// A part of an instance type's name that the provider makes a label of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,12 +29,6 @@ pub enum Part {
     Flex,
     /// Such as `standard` of `n2-standard-4`.
     Shape,
-    /// Such as `Ds_v5` of `Standard_D4s_v5`.
-    Series,
-    /// Such as `5` of `Standard_D4s_v5`.
-    Version,
-    /// Such as `arm64`. The letters of the name do not tell it.
-    Arch,
 }
 
 /// What is known of an instance type: its name or, if not even that, its family.
@@ -59,8 +50,6 @@ pub struct Naming {
     labels: &'static [(&'static str, Part)],
     /// Its function; first that of the newest release, then those of older ones that differ.
     cuts: &'static [Cut],
-    /// Whether the architecture of its families is listed.
-    has_architectures: bool,
     /// The first release whose families have no hyphen, and the title of a finding on a hyphen.
     pub without_hyphens: Option<(ProviderVersion, &'static str)>,
     /// The values of [`LISTED`] that its instance types have.
@@ -74,30 +63,22 @@ pub type Known = HashSet<&'static str, BuildHasherDefault<DefaultHasher>>;
 /// than mistyped.
 const LISTED: [Part; 4] = [Part::Name, Part::Category, Part::Family, Part::Size];
 
-static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]).with_architectures();
-static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]).with_architectures();
-static AZURE: Naming = Naming::new(azure::LABELS, &[azure::cut]);
+static AWS: Naming = Naming::new(aws::LABELS, &[aws::cut]);
+static EKS_AUTO_MODE: Naming = Naming::new(aws::DOCUMENTED_LABELS, &[aws::cut]);
 static GOOGLE_CLOUD: Naming = Naming::new(gcp::LABELS, &[gcp::cut, gcp::cut_before_0_2])
     .without_hyphens_since(
         ProviderVersion::new(0, 2, 0),
         "a family has no hyphen in release 0.2.0 and newer",
     );
-static ALIBABA_CLOUD: Naming = Naming::new(alibaba::LABELS, &[alibaba::cut]);
 
 impl Naming {
     const fn new(labels: &'static [(&'static str, Part)], cuts: &'static [Cut]) -> Self {
         Self {
             labels,
             cuts,
-            has_architectures: false,
             without_hyphens: None,
             known: [const { OnceLock::new() }; LISTED.len()],
         }
-    }
-
-    const fn with_architectures(mut self) -> Self {
-        self.has_architectures = true;
-        self
     }
 
     const fn without_hyphens_since(mut self, since: ProviderVersion, why: &'static str) -> Self {
@@ -110,9 +91,7 @@ impl Naming {
         Some(match provider.group {
             "karpenter.k8s.aws" => &AWS,
             "eks.amazonaws.com" => &EKS_AUTO_MODE,
-            "karpenter.azure.com" => &AZURE,
             "karpenter.k8s.gcp" => &GOOGLE_CLOUD,
-            "karpenter.k8s.alibabacloud" => &ALIBABA_CLOUD,
             _ => return None,
         })
     }
@@ -121,9 +100,6 @@ impl Naming {
     pub fn part(&self, key: &str, provider: &Provider) -> Option<Part> {
         if key == INSTANCE_TYPE_LABEL {
             return Some(Part::Name);
-        }
-        if key == ARCH_LABEL {
-            return self.has_architectures.then_some(Part::Arch);
         }
         let name = key.strip_prefix(provider.group)?.strip_prefix('/')?;
         let label = self.labels.iter().find(|(label, _)| *label == name);
@@ -141,9 +117,9 @@ impl Naming {
         let at = LISTED.iter().position(|listed| *listed == part)?;
         let cut = self.cuts.first()?;
         Some(self.known.get(at)?.get_or_init(|| {
-            let values = types.iter().map(|one| match part {
-                Part::Name => Some(Cow::Borrowed(one.name)),
-                _ => cut(Named::Type(one.name), part),
+            let values = types.iter().map(|name| match part {
+                Part::Name => Some(Cow::Borrowed(*name)),
+                _ => cut(Named::Type(name), part),
             });
             values.filter_map(borrowed).collect()
         }))
@@ -164,13 +140,7 @@ mod tests {
 
     #[test]
     fn every_label_that_is_cut_is_one_of_the_provider() {
-        for group in [
-            "karpenter.k8s.aws",
-            "eks.amazonaws.com",
-            "karpenter.azure.com",
-            "karpenter.k8s.gcp",
-            "karpenter.k8s.alibabacloud",
-        ] {
+        for group in ["karpenter.k8s.aws", "eks.amazonaws.com", "karpenter.k8s.gcp"] {
             let provider = Provider::of_group(group).expect("has data");
             let naming = Naming::of(provider).expect("its source is known");
             for (label, part) in naming.labels {
@@ -207,7 +177,5 @@ mod tests {
             assert!(!has(part, value), "{value}");
         }
         assert_eq!(AWS.known(Part::Generation, aws), None);
-        let azure = Provider::of_group("karpenter.azure.com").expect("has data");
-        assert_eq!(AZURE.known(Part::Family, azure), None);
     }
 }

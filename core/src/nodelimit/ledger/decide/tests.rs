@@ -7,7 +7,7 @@ mod surge;
 
 use std::time::Duration;
 
-use super::super::claims::Claim;
+use super::super::claims::CountedClaim;
 use super::*;
 use crate::api::NodeLimitMode;
 
@@ -50,8 +50,8 @@ fn uid(text: &str) -> Uid {
     Uid::new(text).unwrap()
 }
 
-fn claim(version: u64) -> Claim {
-    Claim {
+fn claim(version: u64) -> CountedClaim {
+    CountedClaim {
         version,
         deleting: false,
         disrupted: false,
@@ -105,10 +105,10 @@ impl Known {
 
     fn ask(&self, requests: &[(&str, bool)]) -> Step {
         let uids: Vec<Uid> = requests.iter().map(|(text, _)| uid(text)).collect();
-        let requests: Vec<Request<'_>> = requests
+        let requests: Vec<ClaimRequest<'_>> = requests
             .iter()
             .zip(&uids)
-            .map(|((name, dry_run), uid)| Request {
+            .map(|((name, dry_run), uid)| ClaimRequest {
                 uid,
                 name,
                 arrived: second(NOW),

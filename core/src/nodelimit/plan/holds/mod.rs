@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::situation::{Memory, Situation};
 use super::state::{ClaimState, Node};
 use crate::budget::Reason;
@@ -32,9 +34,9 @@ const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 pub struct Holds<'p> {
     pub hold: BTreeSet<&'p str>,
     pub unhold: BTreeSet<&'p str>,
-    /// Whether a node that Karpenter would disrupt because it has drifted stays held.
+    /// True if a node that Karpenter would disrupt because it has drifted stays held.
     pub keeps_drifted: bool,
-    /// Whether a node that Karpenter would consolidate stays held.
+    /// True if a node that Karpenter would consolidate stays held.
     pub keeps_underutilized: bool,
     /// When to decide again, if nothing changes before.
     pub again_at: Option<Moment>,
@@ -91,7 +93,7 @@ fn keep_denied(situation: &Situation<'_>, memory: &mut Memory, holds: &mut Holds
 
 fn govern<'p>(situation: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
     let candidates = situation.claims.iter().copied();
-    let candidates: Vec<_> = candidates.filter(|claim| claim.is_candidate()).collect();
+    let candidates: Vec<_> = candidates.filter(|claim| is_candidate(claim)).collect();
     let open = DisruptableNodes::compute(situation, memory);
     let needy = candidates
         .iter()
@@ -163,7 +165,31 @@ fn next_window(situation: &Situation<'_>) -> Option<Moment> {
     has_windows.then(|| situation.clock.plus(MINUTE.saturating_sub(passed)))
 }
 
-/// Whether the disruption of a node might need a replacement. A node that a user protects is not disrupted.
+/// True if Karpenter could disrupt the node sooner or later.
+// karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
+fn is_candidate(claim: &ClaimState<'_>) -> bool {
+    let conditions = claim.conditions;
+    claim.node.is_some() && conditions.initialized && !conditions.rebooting && !claim.is_going()
+}
+
+/// True if Karpenter could disrupt the node now, as far as the node and its pods show.
+// karpenter: pkg/controllers/disruption/types.go NewCandidate
+// karpenter: pkg/controllers/disruption/drift.go Drift.ShouldDisrupt
+// karpenter: pkg/controllers/disruption/consolidation.go consolidation.ShouldDisrupt
+pub(super) fn could_be_disrupted(
+    claim: &ClaimState<'_>,
+    consolidates_underutilized: bool,
+    now: Timestamp,
+) -> bool {
+    let conditions = claim.conditions;
+    if conditions.drifted && claim.has_grace_period {
+        return true;
+    }
+    let consolidates = conditions.consolidatable && consolidates_underutilized;
+    (conditions.drifted || consolidates) && !claim.pods.iter().any(|pod| pod.forbids_disruption(now))
+}
+
+/// True if the disruption of a node might need a replacement. A node that a user protects is not disrupted.
 fn may_need_replacement(claim: &ClaimState<'_>, open: DisruptableNodes) -> bool {
     let may_need = !claim.is_empty() || claim.conditions.drifted && !open.is_quiet;
     may_need && !claim.marks().are_users()
@@ -180,7 +206,7 @@ fn take_turns<'p>(
     let mut able: Vec<_> = needy
         .iter()
         .copied()
-        .filter(|claim| claim.could_be_disrupted(situation.pool.consolidates_underutilized, situation.wall))
+        .filter(|claim| could_be_disrupted(claim, situation.pool.consolidates_underutilized, situation.wall))
         .collect();
     able.sort_by_cached_key(|claim| {
         let begun = memory.turns.get(&claim.uid).copied();
@@ -248,7 +274,7 @@ impl<'p> Holds<'p> {
         self.again_at = [self.again_at, at].into_iter().flatten().min();
     }
 
-    /// Whether a node that Karpenter would disrupt for this reason stays held.
+    /// True if a node that Karpenter would disrupt for this reason stays held.
     pub const fn keeps(&self, reason: Reason) -> bool {
         match reason {
             Reason::Drifted => self.keeps_drifted,

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use crate::facts::DISRUPTED_TAINT;
 use crate::facts::Operator;
-use crate::nodelimit::plan::state::{Effect, Pod, Requirement, Taint, tolerated};
+use crate::nodelimit::plan::state::{Effect, LabelRequirement, NodeTaint, Pod, tolerated};
 
 /// How many pods of a node are looked at. No node runs as many.
 pub const MOST_PODS_ON_NODE: usize = 2_000;
@@ -33,7 +33,7 @@ pub struct PodOnNode {
     pub name: NamespacedName,
     /// `metadata.labels`, by which budgets select it.
     pub labels: BTreeMap<String, String>,
-    /// Whether it runs and is not ready.
+    /// True if it runs and is not ready.
     pub is_unready: bool,
     /// What else is known of it.
     pub pod: Pod,
@@ -146,13 +146,13 @@ impl PodOnNode {
         }
     }
 
-    /// Whether Karpenter's drain waits until the pod is gone.
+    /// True if Karpenter's drain waits until the pod is gone.
     // karpenter: pkg/utils/pod/scheduling.go IsDrainable
     pub(crate) fn is_drained(&self) -> bool {
         !self.pod.is_mirror && !self.tolerates_disruption()
     }
 
-    /// Whether a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
+    /// True if a drain must evict the pod. The pods of most daemons stay until the machine goes: they tolerate every
     /// taint. Karpenter waits for the others.
     fn is_evicted(&self) -> bool {
         self.pod.is_active() && !self.pod.is_mirror && !(self.pod.is_daemon && self.tolerates_disruption())
@@ -160,7 +160,7 @@ impl PodOnNode {
 
     // karpenter: pkg/utils/pod/scheduling.go ToleratesDisruptedNoScheduleTaint
     fn tolerates_disruption(&self) -> bool {
-        let taint = Taint {
+        let taint = NodeTaint {
             key: DISRUPTED_TAINT.to_owned(),
             value: String::new(),
             effect: Effect::NoSchedule,
@@ -182,7 +182,7 @@ pub struct PodDisruptionBudget {
     pub name: NamespacedName,
     /// `spec.selector`, `matchLabels` as requirements too. An empty one selects every pod of the namespace, and `None`
     /// selects none.
-    pub selector: Option<Vec<Requirement>>,
+    pub selector: Option<Vec<LabelRequirement>>,
     /// `metadata.generation`: counts the changes of its `spec`.
     pub generation: i64,
     /// `status.observedGeneration`: the generation that its `status` was computed from.
@@ -193,12 +193,12 @@ pub struct PodDisruptionBudget {
     pub current_healthy: i64,
     /// `status.desiredHealthy`: how many must be.
     pub desired_healthy: i64,
-    /// Whether `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
+    /// True if `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
     pub lets_unready_go: bool,
 }
 
 impl PodDisruptionBudget {
-    /// Whether it selects a pod that a drain must evict.
+    /// True if it selects a pod that a drain must evict.
     pub fn covers(&self, pod: &PodOnNode) -> bool {
         self.name.namespace == pod.name.namespace
             && pod.is_evicted()
@@ -209,7 +209,7 @@ impl PodDisruptionBudget {
             })
     }
 
-    /// Whether a drain needs one of its evictions for this pod.
+    /// True if a drain needs one of its evictions for this pod.
     fn counts(&self, pod: &PodOnNode) -> bool {
         self.covers(pod) && !(self.lets_unready_go && pod.is_unready)
     }
@@ -221,7 +221,7 @@ impl PodDisruptionBudget {
     }
 }
 
-fn is_met(requirement: &Requirement, labels: &BTreeMap<String, String>) -> bool {
+fn is_met(requirement: &LabelRequirement, labels: &BTreeMap<String, String>) -> bool {
     let value = labels.get(&requirement.key);
     let is_listed = value.is_some_and(|value| requirement.values.contains(value));
     match requirement.operator {

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use super::Replacements;
-use crate::api::AtLimit;
 use crate::budget::Reason;
 use crate::nodelimit::ledger::ReplacedFor;
 use crate::nodelimit::plan::situation::{Memory, Situation};
-use crate::nodelimit::plan::state::ClaimState;
+use crate::nodelimit::plan::state::{ClaimState, Pod};
 
 /// How long no pod that the pool could serve may have been pending: before that, some pods of the last node may not run
 /// again yet.
@@ -30,7 +29,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Repl
         }
         return;
     }
-    let may_go = |claim: &&ClaimState<'_>| claim.may_be_replaced_for_drift() && !memory.is_refused(claim);
+    let may_go = |claim: &&ClaimState<'_>| may_be_drained(claim) && !memory.is_refused(claim);
     if let Some(claim) = situation.claims.iter().copied().find(may_go) {
         decided.list(situation, claim, ReplacedFor::Drifted);
     }
@@ -41,7 +40,7 @@ pub fn choose<'p>(situation: &Situation<'p>, memory: &Memory, decided: &mut Repl
 
 /// Asks for another decision where nothing that happens to this pool shows that a node may be replaced now.
 fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>) {
-    if !wants(situation) {
+    if !situation.pool.makes_room() {
         return;
     }
     let over = decided
@@ -56,27 +55,32 @@ fn look_again_in_time(situation: &Situation<'_>, decided: &mut Replacements<'_>)
     }
 }
 
-/// Whether a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
+/// True if a claim that was chosen may still be deleted. The limit that Karpenter sees must be lower by then, so that it
 /// asks for no node before there is room.
 pub fn may_go(situation: &Situation<'_>, claim: &ClaimState<'_>, decided: &Replacements<'_>) -> bool {
     asks(situation)
         && decided.waiting.is_empty()
         && decided.obstacle.is_none()
         && is_idle(situation)
-        && claim.may_be_replaced_for_drift()
+        && may_be_drained(claim)
 }
 
-/// Whether the pool wants drifted nodes to be replaced at its limit, and lets poolgate write what Karpenter sees of it.
-fn wants(situation: &Situation<'_>) -> bool {
-    situation.pool.at_limit == AtLimit::Replace && situation.pool.leaves_limit_to_poolgate
+/// True if the node has drifted and may be drained, as far as it and its pods show. poolgate's own marks are not a user's.
+fn may_be_drained(claim: &ClaimState<'_>) -> bool {
+    let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
+    claim.node.is_some()
+        && claim.conditions.drifted
+        && claim.has_grace_period
+        && !claim.marks().ask_to_stay()
+        && !claim.pods.iter().any(stays)
 }
 
-/// Whether the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
+/// True if the pool asks for a replacement: it wants one, and no other pool's node is being replaced.
 fn asks(situation: &Situation<'_>) -> bool {
-    wants(situation) && !situation.state.replaces_elsewhere
+    situation.pool.makes_room() && !situation.state.replaces_elsewhere
 }
 
-/// Whether nothing else happens to the pool's nodes.
+/// True if nothing else happens to the pool's nodes.
 fn is_idle(situation: &Situation<'_>) -> bool {
     let is_busy = |claim: &ClaimState<'_>| {
         claim.is_going() || !claim.conditions.initialized || claim.conditions.rebooting

@@ -8,7 +8,7 @@ use super::Situation;
 use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool, RolloutState};
+use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pod, Pool};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -34,8 +34,9 @@ impl Counts {
     pub fn of(claims: &[ClaimState<'_>], ledger: &LedgerState) -> Self {
         let seen: BTreeSet<&str> = claims.iter().map(|claim| &*claim.uid).collect();
         let reservations: BTreeSet<&str> = ledger.reservations.iter().map(|uid| &**uid).collect();
+        let is_disrupted = |claim: &ClaimState<'_>| claim.is_going() || claim.conditions.rebooting;
         let is_unready =
-            |claim: &ClaimState<'_>| !claim.is_disrupted() && claim.node.is_some_and(|node| !node.is_ready);
+            |claim: &ClaimState<'_>| !is_disrupted(claim) && claim.node.is_some_and(|node| !node.is_ready);
         Self {
             claims: ClaimCounts {
                 existing: claims.len(),
@@ -43,9 +44,9 @@ impl Counts {
                 staying: count(claims, |claim| !claim.is_going()),
             },
             unseen: reservations.difference(&seen).count(),
-            budgeted: number(count(claims, ClaimState::is_budgeted)),
-            disrupted: number(count(claims, |claim| claim.is_budgeted() && claim.is_disrupted())),
-            unready: number(count(claims, |claim| claim.is_budgeted() && is_unready(claim))),
+            budgeted: number(count(claims, is_budgeted)),
+            disrupted: number(count(claims, |claim| is_budgeted(claim) && is_disrupted(claim))),
+            unready: number(count(claims, |claim| is_budgeted(claim) && is_unready(claim))),
             surged: surged(claims, ledger),
             held: count(claims, |claim| claim.marks().any_is_ours()),
         }
@@ -108,7 +109,15 @@ impl Counts {
     }
 }
 
-/// Whether Karpenter requests new nodes when it disrupts for a reason.
+/// True if budgets take a percentage of its node. A reboot takes the condition `Initialized` away.
+// karpenter: pkg/controllers/disruption/helpers.go NodePoolStatsFromNodes
+fn is_budgeted(claim: &ClaimState<'_>) -> bool {
+    let conditions = claim.conditions;
+    let counts = conditions.initialized || conditions.rebooting;
+    claim.node.is_some() && counts && !conditions.instance_terminating
+}
+
+/// True if Karpenter requests new nodes when it disrupts for a reason.
 pub const fn asks_for_replacement(reason: Reason) -> bool {
     !matches!(reason, Reason::Empty)
 }
@@ -137,7 +146,9 @@ impl Situation<'_> {
     pub fn numbers(&self, unrepaired: usize) -> Numbers {
         let (pool, counts) = (self.pool, &self.counts);
         let claims = self.claims.iter();
-        let states: Vec<_> = claims.map(|claim| claim.rollout(pool, self.wall)).collect();
+        let states: Vec<_> = claims
+            .map(|claim| RolloutState::of(claim, pool, self.wall))
+            .collect();
         let in_state = |state| states.iter().filter(|own| **own == state).count();
         Numbers {
             nodes: number(match pool.limit {
@@ -184,12 +195,62 @@ impl Situation<'_> {
         (is_ours && self.pool.written_nodes != Some(nodes)).then_some(nodes)
     }
 
-    /// Whether the claim is about to be deleted to make room for its replacement.
+    /// True if the claim is about to be deleted to make room for its replacement.
     fn is_listed_as_drifted(&self, claim: &ClaimState<'_>) -> bool {
         let listed = self.state.ledger.replacement.as_ref();
         listed
             .is_some_and(|listed| listed.reason == ReplacedFor::Drifted && *claim.uid == *listed.uid.as_str())
     }
+}
+
+/// How far a pool's nodes follow its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RolloutState {
+    /// Nothing is to be replaced.
+    UpToDate,
+    /// Karpenter has yet to replace it.
+    Waiting,
+    /// A mark on the node, poolgate's or a user's, or a pod keeps Karpenter from replacing it.
+    Blocked,
+    /// It is on its way out.
+    Replacing,
+}
+
+impl RolloutState {
+    /// How far the replacement of a claim is, if the pool is no longer as it was when its node was made.
+    fn of(claim: &ClaimState<'_>, pool: &Pool, now: Timestamp) -> Self {
+        let hashes = claim.drift_hash.zip(pool.drift_hash);
+        let is_outdated = claim.conditions.drifted || hashes.is_some_and(|(own, current)| own != current);
+        if !is_outdated {
+            Self::UpToDate
+        } else if claim.deleted.is_some() || claim.is_openly_disrupted() {
+            Self::Replacing
+        } else if stays_although_drifted(claim, now) {
+            Self::Blocked
+        } else {
+            Self::Waiting
+        }
+    }
+
+    /// All of them. Each NodeClaim is in one.
+    pub const ALL: [Self; 4] = [Self::UpToDate, Self::Waiting, Self::Blocked, Self::Replacing];
+
+    /// The word for metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UpToDate => "up_to_date",
+            Self::Waiting => "waiting",
+            Self::Blocked => "blocked",
+            Self::Replacing => "replacing",
+        }
+    }
+}
+
+/// True if its node or a pod on it keeps Karpenter from replacing it, PodDisruptionBudgets aside.
+// karpenter: pkg/controllers/disruption/types.go NewCandidate
+fn stays_although_drifted(claim: &ClaimState<'_>, now: Timestamp) -> bool {
+    let forbids = |pod: &&Pod| pod.forbids_disruption(now);
+    claim.marks().do_not_disrupt || !claim.has_grace_period && claim.pods.iter().any(forbids)
 }
 
 /// The numbers of a pool, before the plan is carried out.

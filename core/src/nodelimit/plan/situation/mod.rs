@@ -12,7 +12,7 @@ use super::state::{ClaimState, Now, Pool, PoolState, Settings, Tries};
 use crate::api::{NodeLimit, OverLimit};
 use crate::nodelimit::ledger::Moment;
 
-pub use counts::{Counts, Numbers, asks_for_replacement};
+pub use counts::{Counts, Numbers, RolloutState, asks_for_replacement};
 pub use memory::{Memory, RETRY_LASTS, Retry, Topic};
 
 /// How long a denial counts against the nodes that were being disrupted at that time: Karpenter's longest pause between
@@ -49,11 +49,11 @@ pub struct Situation<'p> {
     /// The UIDs of the claims for which [`is_denied`](Self::is_denied) is true, and whether this pool was denied a claim
     /// meanwhile.
     denied: BTreeMap<&'p str, bool>,
-    /// Whether a pod is pending that the pool could serve.
+    /// True if a pod is pending that the pool could serve.
     pub(crate) is_awaited: bool,
-    /// Whether a node is being created: admitted, but not ready for pods yet.
+    /// True if a node is being created: admitted, but not ready for pods yet.
     pub(crate) is_growing: bool,
-    /// Whether a deleted node still has pods that must leave it.
+    /// True if a deleted node still has pods that must leave it.
     pub(crate) is_draining: bool,
 }
 
@@ -74,7 +74,10 @@ impl<'p> Situation<'p> {
                 .iter()
                 .any(|needs| state.pool.template.could_serve(needs)),
             is_growing: counts.unseen > 0 || state.claims.iter().any(ClaimState::is_starting),
-            is_draining: state.claims.iter().any(ClaimState::is_draining),
+            is_draining: state
+                .claims
+                .iter()
+                .any(|claim| claim.deleted.is_some() && !claim.is_empty()),
             lenient: None,
             limit_since: memory.see_limit(state.pool.limit, now.clock),
             ledger_since: memory.see_ledger(state.ledger.identity.as_ref(), now.clock),
@@ -98,12 +101,12 @@ impl<'p> Situation<'p> {
         self.pool.limit_for_excess().filter(|_| self.is_acted_upon())
     }
 
-    /// Whether poolgate may hold nodes of this pool.
+    /// True if poolgate may hold nodes of this pool.
     pub fn is_governed(&self) -> bool {
         self.pool.is_hard() && self.is_acted_upon()
     }
 
-    /// Whether poolgate does more for the pool than removing its own marks.
+    /// True if poolgate does more for the pool than removing its own marks.
     pub const fn is_acted_upon(&self) -> bool {
         !(self.pool.is_static || self.pool.is_deleted)
     }
@@ -121,25 +124,25 @@ impl<'p> Situation<'p> {
             .filter(|limit| limit.over_limit == OverLimit::Terminate)
     }
 
-    /// Whether Karpenter was disrupting the claim's node when the gate denied: there is no room for its
+    /// True if Karpenter was disrupting the claim's node when the gate denied: there is no room for its
     /// replacement. False if a mark protects the node already.
     pub fn is_denied(&self, claim: &ClaimState<'_>) -> bool {
         self.denied.contains_key(&*claim.uid)
     }
 
-    /// Whether a claim was created since Karpenter wants to disrupt this one: it may be the replacement. False while that
+    /// True if a claim was created since Karpenter wants to disrupt this one: it may be the replacement. False while that
     /// condition is missing: Karpenter writes it between the taint and the replacement.
     pub fn may_have_replacement(&self, claim: &ClaimState<'_>) -> bool {
         let is_newer = |since| self.newest.is_some_and(|newest| newest >= since);
         claim.disrupted_since().is_some_and(is_newer)
     }
 
-    /// Whether [`is_denied`](Self::is_denied) is true because of another pool only.
+    /// True if [`is_denied`](Self::is_denied) is true because of another pool only.
     pub fn is_denied_elsewhere(&self, claim: &ClaimState<'_>) -> bool {
         self.denied.get(&*claim.uid) == Some(&false)
     }
 
-    /// Whether Karpenter tried to disrupt the claim's node, and failed, while a pool was denied a claim: the replacement may
+    /// True if Karpenter tried to disrupt the claim's node, and failed, while a pool was denied a claim: the replacement may
     /// have been for that other pool.
     pub fn disruption_failed(&self, claim: &ClaimState<'_>) -> bool {
         let has_failed =
@@ -147,7 +150,7 @@ impl<'p> Situation<'p> {
         claim.tries.is_some_and(has_failed)
     }
 
-    /// Whether poolgate holds the claim's node from repair, or must: Karpenter tried to repair it, and failed. One denial
+    /// True if poolgate holds the claim's node from repair, or must: Karpenter tried to repair it, and failed. One denial
     /// does not show that: it may have been for a pod, and the repair may be under way. A node that a user has
     /// marked `do-not-repair` is the user's.
     pub fn waits_for_repair(&self, claim: &ClaimState<'_>) -> bool {
@@ -160,7 +163,7 @@ impl<'p> Situation<'p> {
         node.marks.held_for().repair || claim.is_to_be_repaired() && self.disruption_failed(claim)
     }
 
-    /// Whether Karpenter wants to repair the claim's node now, and cannot: this replica saw it try again, the last time at
+    /// True if Karpenter wants to repair the claim's node now, and cannot: this replica saw it try again, the last time at
     /// most a minute ago, the gate denied the pool a claim since it began, and nothing suggests that a replacement was
     /// created after all. What Karpenter knows of the node has not changed since: [`Tries`] begin anew then.
     pub fn is_repair_stuck(&self, claim: &ClaimState<'_>) -> bool {
@@ -189,7 +192,7 @@ impl<'p> Situation<'p> {
         denied.collect()
     }
 
-    /// Whether the gate has denied the pool a claim just now.
+    /// True if the gate has denied the pool a claim just now.
     pub fn was_denied_recently(&self) -> bool {
         self.denial(DENIAL_IS_RECENT).is_some()
     }

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::marks::Marks;
-use super::pod::{Pod, Resources, Taint};
-use super::pool::Pool;
+use super::pod::{NodeTaint, Pod, Resources};
 use crate::facts::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
 
@@ -49,44 +48,35 @@ impl ClaimState<'_> {
         self.node.map(|node| node.marks).unwrap_or_default()
     }
 
-    /// Whether it has no pods that must be scheduled on another node when its node goes.
+    /// True if it has no pods that must be scheduled on another node when its node goes.
     // karpenter: pkg/controllers/disruption/types.go Candidate.IsEmpty
     pub(crate) fn is_empty(&self) -> bool {
         !self.pods.iter().any(|pod| pod.is_reschedulable())
     }
 
-    /// Whether it is deleted, and its node still has pods that must leave.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.deleted.is_some() && !self.is_empty()
-    }
-
-    /// Whether it was created and its node is not ready for pods yet.
+    /// True if it was created and its node is not ready for pods yet.
     pub(crate) fn is_starting(&self) -> bool {
         self.deleted.is_none() && !self.conditions.initialized
     }
 
-    /// Whether it is deleted or Karpenter is disrupting its node.
+    /// True if it is deleted or Karpenter is disrupting its node.
     pub(crate) fn is_going(&self) -> bool {
         self.deleted.is_some() || self.is_being_disrupted()
     }
 
-    /// Whether Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
+    /// True if Karpenter is disrupting its node or about to. A reboot is not a disruption here: the node stays.
     pub(crate) fn is_being_disrupted(&self) -> bool {
         self.node.is_some_and(Node::is_being_disrupted) && !self.conditions.rebooting
     }
 
-    /// Whether it is not deleted, Karpenter is disrupting its node, and no mark forbids that.
+    /// True if it is not deleted, Karpenter is disrupting its node, and no mark forbids that.
     pub(crate) fn is_openly_disrupted(&self) -> bool {
-        self.deleted.is_none() && self.is_being_disrupted() && !self.is_protected()
-    }
-
-    /// Whether a mark keeps Karpenter from disrupting the node for the reason for which it wants to.
-    fn is_protected(&self) -> bool {
-        if self.is_to_be_repaired() {
+        let is_protected = if self.is_to_be_repaired() {
             self.marks().do_not_repair
         } else {
             self.marks().do_not_disrupt
-        }
+        };
+        self.deleted.is_none() && self.is_being_disrupted() && !is_protected
     }
 
     /// Since when Karpenter wants to disrupt the node.
@@ -94,7 +84,7 @@ impl ClaimState<'_> {
         self.conditions.disruption.map(|disruption| disruption.since)
     }
 
-    /// Whether Karpenter wants to replace the node because it is broken.
+    /// True if Karpenter wants to replace the node because it is broken.
     pub(crate) fn is_to_be_repaired(&self) -> bool {
         let is_repair = |disruption: Disruption| disruption.is_repair;
         self.deleted.is_none()
@@ -102,108 +92,10 @@ impl ClaimState<'_> {
             && self.conditions.disruption.is_some_and(is_repair)
     }
 
-    /// Whether the gate makes room for its replacement.
+    /// True if the gate makes room for its replacement.
     pub(crate) fn is_being_replaced(&self) -> bool {
         let is_disrupted = self.conditions.disruption.is_some() && !self.conditions.rebooting;
         self.deleted.is_none() && self.conditions.initialized && is_disrupted
-    }
-
-    /// Whether Karpenter could disrupt the node sooner or later.
-    // karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
-    pub(crate) fn is_candidate(&self) -> bool {
-        let conditions = self.conditions;
-        self.node.is_some() && conditions.initialized && !conditions.rebooting && !self.is_going()
-    }
-
-    /// Whether Karpenter could disrupt the node now, as far as the node and its pods show.
-    // karpenter: pkg/controllers/disruption/types.go NewCandidate
-    // karpenter: pkg/controllers/disruption/drift.go Drift.ShouldDisrupt
-    // karpenter: pkg/controllers/disruption/consolidation.go consolidation.ShouldDisrupt
-    pub(crate) fn could_be_disrupted(&self, consolidates_underutilized: bool, now: Timestamp) -> bool {
-        let conditions = self.conditions;
-        if conditions.drifted && self.has_grace_period {
-            return true;
-        }
-        let consolidates = conditions.consolidatable && consolidates_underutilized;
-        (conditions.drifted || consolidates) && !self.pods.iter().any(|pod| pod.forbids_disruption(now))
-    }
-
-    /// Whether the node has drifted and may be drained, as far as it and its pods show. poolgate's own marks are not a
-    /// user's.
-    pub(crate) fn may_be_replaced_for_drift(&self) -> bool {
-        let stays = |pod: &&Pod| pod.is_lost_with_its_node() || pod.do_not_disrupt.is_some();
-        self.node.is_some()
-            && self.conditions.drifted
-            && self.has_grace_period
-            && !self.marks().ask_to_stay()
-            && !self.pods.iter().any(stays)
-    }
-
-    /// How far its replacement is, if the pool is no longer as it was when the node was made.
-    pub(crate) fn rollout(&self, pool: &Pool, now: Timestamp) -> RolloutState {
-        if !self.is_outdated(pool) {
-            RolloutState::UpToDate
-        } else if self.deleted.is_some() || self.is_openly_disrupted() {
-            RolloutState::Replacing
-        } else if self.stays_although_drifted(now) {
-            RolloutState::Blocked
-        } else {
-            RolloutState::Waiting
-        }
-    }
-
-    /// Whether Karpenter says that it has drifted, or will say so when it sees the pool's template.
-    fn is_outdated(&self, pool: &Pool) -> bool {
-        let hashes = self.drift_hash.zip(pool.drift_hash);
-        self.conditions.drifted || hashes.is_some_and(|(own, current)| own != current)
-    }
-
-    /// Whether its node or a pod on it keeps Karpenter from replacing it, PodDisruptionBudgets aside.
-    // karpenter: pkg/controllers/disruption/types.go NewCandidate
-    fn stays_although_drifted(&self, now: Timestamp) -> bool {
-        let forbids = |pod: &&Pod| pod.forbids_disruption(now);
-        self.marks().do_not_disrupt || !self.has_grace_period && self.pods.iter().any(forbids)
-    }
-
-    /// Whether budgets take a percentage of it (`NodePoolStatsFromNodes`). A reboot takes the condition `Initialized` away.
-    // karpenter: pkg/controllers/disruption/helpers.go NodePoolStatsFromNodes
-    pub(crate) fn is_budgeted(&self) -> bool {
-        let conditions = self.conditions;
-        let counts = conditions.initialized || conditions.rebooting;
-        self.node.is_some() && counts && !conditions.instance_terminating
-    }
-
-    /// Whether Karpenter is disrupting the node in any way.
-    pub(crate) fn is_disrupted(&self) -> bool {
-        self.is_going() || self.conditions.rebooting
-    }
-}
-
-/// How far a pool's nodes follow its template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RolloutState {
-    /// Nothing is to be replaced.
-    UpToDate,
-    /// Karpenter has yet to replace it.
-    Waiting,
-    /// A mark on the node, poolgate's or a user's, or a pod keeps Karpenter from replacing it.
-    Blocked,
-    /// It is on its way out.
-    Replacing,
-}
-
-impl RolloutState {
-    /// All of them. Each NodeClaim is in one.
-    pub const ALL: [Self; 4] = [Self::UpToDate, Self::Waiting, Self::Blocked, Self::Replacing];
-
-    /// The word for metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::UpToDate => "up_to_date",
-            Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
-            Self::Replacing => "replacing",
-        }
     }
 }
 
@@ -218,13 +110,13 @@ pub struct Claim {
     pub created: Timestamp,
     /// `metadata.deletionTimestamp`; `None` while it is not being deleted.
     pub deleted: Option<Timestamp>,
-    /// Whether `status.providerID` is set: a machine was ordered.
+    /// True if `status.providerID` is set: a machine was ordered.
     pub is_launched: bool,
     /// `spec.expireAfter`; `None` for `Never`.
     pub expire_after: Option<SignedDuration>,
-    /// Whether `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
+    /// True if `spec.terminationGracePeriod` is set: then pods cannot keep a drifted node indefinitely.
     pub has_grace_period: bool,
-    /// Whether it has the annotation [`DEADLINE_ANNOTATION`].
+    /// True if it has the annotation [`DEADLINE_ANNOTATION`].
     pub has_deadline: bool,
     /// Karpenter's hash of the template that it was made from, if it is of the version that
     /// [`template_hash`](crate::drift::template_hash) computes.
@@ -256,7 +148,7 @@ pub struct Conditions {
 pub struct Disruption {
     /// `lastTransitionTime` of the condition.
     pub since: Timestamp,
-    /// Whether the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
+    /// True if the reason is `Unhealthy`: the node is to be repaired. `karpenter.sh/do-not-repair` keeps Karpenter from
     /// that, and `karpenter.sh/do-not-disrupt` does not.
     pub is_repair: bool,
 }
@@ -271,10 +163,10 @@ pub struct Node {
     /// `metadata.labels`, or at least those that pods select by. Nodes of one kind may share them.
     pub labels: Arc<BTreeMap<String, String>>,
     /// `spec.taints`. Nodes may share them.
-    pub taints: Arc<[Taint]>,
+    pub taints: Arc<[NodeTaint]>,
     /// `spec.unschedulable`: no new pods are scheduled here.
     pub is_cordoned: bool,
-    /// Whether its condition `Ready` is true.
+    /// True if its condition `Ready` is true.
     pub is_ready: bool,
     /// `status.allocatable`. Nodes of one kind may share it.
     pub allocatable: Arc<Resources>,
@@ -285,12 +177,12 @@ pub struct Node {
 }
 
 impl Node {
-    /// Whether Karpenter is disrupting the node or about to.
+    /// True if Karpenter is disrupting the node or about to.
     pub(crate) fn is_being_disrupted(&self) -> bool {
         self.taints.iter().any(|taint| taint.key == DISRUPTED_TAINT)
     }
 
-    /// Whether the scheduler puts pods there, and Karpenter relies on that.
+    /// True if the scheduler puts pods there, and Karpenter relies on that.
     pub(crate) fn takes_pods(&self) -> bool {
         self.is_ready && !self.is_cordoned
     }
@@ -336,7 +228,7 @@ impl Tries {
         }
     }
 
-    /// Whether there was more than one, so that at least one has failed.
+    /// True if there was more than one, so that at least one has failed.
     pub const fn have_failed(self) -> bool {
         self.is_repeated
     }

@@ -12,15 +12,13 @@ use jiff::Timestamp;
 
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
 
-pub use claim::{
-    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, RolloutState, Tries,
-};
+pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries};
 pub use marks::{HeldFor, Marks};
 pub use pod::{
-    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Effect, Needs, PODS, Pod, PodCosts,
-    Protection, Resources, Taint, Toleration, tolerated, written_cost,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Effect, Needs, NodeTaint, PODS, Pod,
+    PodCosts, Protection, Resources, Toleration, tolerated, written_cost,
 };
-pub use pool::{NodeTemplate, Pool, Requirement};
+pub use pool::{LabelRequirement, NodeTemplate, Pool};
 
 /// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);
@@ -47,7 +45,7 @@ pub struct PoolState<'s> {
     pub denied_at: Option<Moment>,
     /// When the number of denials in any pool's ledger was last seen to change.
     pub denied_anywhere_at: Option<Moment>,
-    /// Whether a drifted claim of another pool is being replaced.
+    /// True if a drifted claim of another pool is being replaced.
     pub replaces_elsewhere: bool,
     /// How many claims may be terminated now, by the configured rate.
     pub terminations_left: usize,
@@ -85,13 +83,13 @@ pub struct LedgerIdentity {
 }
 
 impl LedgerState {
-    /// Whether a claim may be deleted, by its UID.
+    /// True if a claim may be deleted, by its UID.
     pub fn lists(&self, uid: &str) -> bool {
         let is_it = |replacement: &Replacement| replacement.uid.as_str() == uid;
         self.victims.iter().any(|victim| **victim == *uid) || self.replacement.as_ref().is_some_and(is_it)
     }
 
-    /// Whether its reservations are all that there are. A missing ledger may have had some.
+    /// True if its reservations are all that there are. A missing ledger may have had some.
     pub(crate) fn is_open(&self) -> bool {
         let identity = self.identity.as_ref();
         identity.is_some_and(|identity| identity.closed_over.is_none())
@@ -149,7 +147,7 @@ impl Rights {
         patch: true,
     };
 
-    /// Whether claims above a limit may be deleted.
+    /// True if claims above a limit may be deleted.
     pub(crate) const fn may_terminate(self) -> bool {
         self.terminate && self.delete
     }

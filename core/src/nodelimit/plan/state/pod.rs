@@ -27,15 +27,15 @@ pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletio
 pub struct Pod {
     /// What a node must be like to take it. Pods of one workload may share it.
     pub needs: Arc<Needs>,
-    /// Whether a `DaemonSet` owns it.
+    /// True if a `DaemonSet` owns it.
     pub is_daemon: bool,
-    /// Whether no controller owns it, so that nothing starts it again elsewhere.
+    /// True if no controller owns it, so that nothing starts it again elsewhere.
     pub is_bare: bool,
-    /// Whether it is the mirror of a static pod.
+    /// True if it is the mirror of a static pod.
     pub is_mirror: bool,
-    /// Whether its phase is `Succeeded` or `Failed`.
+    /// True if its phase is `Succeeded` or `Failed`.
     pub is_terminal: bool,
-    /// Whether it has a deletion timestamp and its owner is not a `StatefulSet`: nothing is scheduled elsewhere
+    /// True if it has a deletion timestamp and its owner is not a `StatefulSet`: nothing is scheduled elsewhere
     /// for it.
     pub is_leaving: bool,
     /// `metadata.deletionTimestamp`: when it has to have ended, if it is being deleted.
@@ -62,7 +62,7 @@ pub struct Needs {
     pub node_selector: BTreeMap<String, String>,
     /// `spec.tolerations`: taints that the node may have.
     pub tolerations: Vec<Toleration>,
-    /// Whether more than the fields above decides where it may run: required node affinity or pod (anti-)affinity,
+    /// True if more than the fields above decides where it may run: required node affinity or pod (anti-)affinity,
     /// a topology spread with `DoNotSchedule`, volumes bound to a location, host ports, resource claims.
     pub is_bound: bool,
 }
@@ -155,7 +155,7 @@ pub enum Protection {
 }
 
 impl Pod {
-    /// Whether it runs, and nobody has asked it to end.
+    /// True if it runs, and nobody has asked it to end.
     // karpenter: pkg/utils/pod/scheduling.go IsActive
     pub(crate) const fn is_active(&self) -> bool {
         !self.is_terminal && self.deleted.is_none()
@@ -180,18 +180,18 @@ impl Pod {
         }
     }
 
-    /// Whether the pod's annotation keeps Karpenter from disrupting its node.
+    /// True if the pod's annotation keeps Karpenter from disrupting its node.
     pub(crate) fn forbids_disruption(&self, now: Timestamp) -> bool {
         self.protection(now).is_some()
     }
 
-    /// Whether the pod must be scheduled on another node when its node goes.
+    /// True if the pod must be scheduled on another node when its node goes.
     // karpenter: pkg/utils/pod/scheduling.go IsReschedulable
     pub(crate) fn is_reschedulable(&self) -> bool {
         !(self.is_daemon || self.is_mirror || self.is_terminal || self.is_leaving)
     }
 
-    /// Whether the pod is lost when its node goes.
+    /// True if the pod is lost when its node goes.
     pub(crate) fn is_lost_with_its_node(&self) -> bool {
         self.is_bare && self.is_reschedulable()
     }
@@ -258,7 +258,7 @@ impl Resources {
         self.merge(other, i64::saturating_sub);
     }
 
-    /// Whether all of them fit into what is left.
+    /// True if all of them fit into what is left.
     pub(crate) fn fit_in(&self, left: &Self) -> bool {
         self.iter()
             .all(|(name, amount)| amount <= left.amount(name).max(0))
@@ -306,7 +306,7 @@ pub enum Effect {
 
 /// A taint of a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Taint {
+pub struct NodeTaint {
     /// The key of the taint.
     pub key: String,
     /// Its value; empty if it has none.
@@ -334,15 +334,15 @@ words!(Effect {
 });
 
 impl Toleration {
-    fn tolerates(&self, taint: &Taint) -> bool {
+    fn tolerates(&self, taint: &NodeTaint) -> bool {
         self.key.as_ref().is_none_or(|key| *key == taint.key)
             && self.value.as_ref().is_none_or(|value| *value == taint.value)
             && self.effect.is_none_or(|effect| effect == taint.effect)
     }
 }
 
-/// Whether a pod with these tolerations may run on a node with these taints.
-pub fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+/// True if a pod with these tolerations may run on a node with these taints.
+pub fn tolerated(taints: &[NodeTaint], tolerations: &[Toleration]) -> bool {
     taints
         .iter()
         .filter(|taint| taint.effect != Effect::PreferNoSchedule)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::pod::{Effect, Needs, PodCosts, Taint, tolerated};
+use super::pod::{Effect, Needs, NodeTaint, PodCosts, tolerated};
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
@@ -30,19 +30,19 @@ pub struct Pool {
     pub uid: Arc<str>,
     /// Its node limit; `None` if it has none that can be read.
     pub limit: Option<NodeLimit>,
-    /// Whether poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
+    /// True if poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
     pub leaves_limit_to_poolgate: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
-    /// Whether the object itself sets the mode of its limit, by field or annotation.
+    /// True if the object itself sets the mode of its limit, by field or annotation.
     pub mode_is_written: bool,
     /// Its budgets. If they cannot be read, Karpenter cannot read them either, so it disrupts nothing.
     pub budgets: Result<Budgets, UnreadableBudget>,
-    /// Whether it is a static pool (`spec.replicas`).
+    /// True if it is a static pool (`spec.replicas`).
     pub is_static: bool,
-    /// Whether it has a deletion timestamp.
+    /// True if it has a deletion timestamp.
     pub is_deleted: bool,
-    /// Whether consolidation may disrupt nodes that are not empty.
+    /// True if consolidation may disrupt nodes that are not empty.
     pub(crate) consolidates_underutilized: bool,
     /// How many nodes more it may have while nodes are replaced.
     pub surge: u32,
@@ -52,7 +52,7 @@ pub struct Pool {
     pub repair_grace_period: Duration,
     /// Which annotations say what the disruption of its pods costs.
     pub pod_costs: PodCosts,
-    /// Whether its condition `Ready` is true: Karpenter creates nodes for it.
+    /// True if its condition `Ready` is true: Karpenter creates nodes for it.
     pub is_ready: bool,
     /// Since when its condition `NodeClassReady` has been true.
     pub(crate) class_ready_since: Option<Timestamp>,
@@ -114,7 +114,13 @@ impl Pool {
         Some(NodeLimit { mode, ..limit })
     }
 
-    /// Whether its limit must never be exceeded.
+    /// True if poolgate deletes one drifted node after the other at the limit, to make room for its replacement: the pool wants
+    /// it, and lets poolgate write what Karpenter sees of the limit.
+    pub(crate) fn makes_room(&self) -> bool {
+        self.at_limit == AtLimit::Replace && self.leaves_limit_to_poolgate && !self.is_static
+    }
+
+    /// True if its limit must never be exceeded.
     pub fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
@@ -152,9 +158,9 @@ fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NodeTemplate {
     /// What their labels must be, under the names that Karpenter uses.
-    pub requirements: Vec<Requirement>,
+    pub requirements: Vec<LabelRequirement>,
     /// Taints that stay on them.
-    pub taints: Vec<Taint>,
+    pub taints: Vec<NodeTaint>,
     /// The labels that Karpenter and the provider know.
     pub known: LabelSets,
     /// The API group of the node class.
@@ -163,7 +169,7 @@ pub struct NodeTemplate {
 
 /// What a template or a selector requires of a label.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Requirement {
+pub struct LabelRequirement {
     /// The key of the label.
     pub key: String,
     /// How it relates to the values.
@@ -177,7 +183,7 @@ impl NodeTemplate {
     pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
         let group = template.node_class_group();
         let provider = group.and_then(Provider::of_group);
-        let require = |key: &str, operator, values: Vec<&str>| Requirement {
+        let require = |key: &str, operator, values: Vec<&str>| LabelRequirement {
             key: canonical_label(key, provider).to_owned(),
             operator,
             values: values.into_iter().map(str::to_owned).collect(),
@@ -200,7 +206,7 @@ impl NodeTemplate {
             requirements: labels.chain(listed).collect(),
             taints: taints
                 .filter_map(|taint| {
-                    Some(Taint {
+                    Some(NodeTaint {
                         key: taint.key.present()?.to_owned(),
                         value: taint.value.present().unwrap_or_default().to_owned(),
                         effect: Effect::parse(taint.effect.present()?)?,
@@ -212,7 +218,7 @@ impl NodeTemplate {
         }
     }
 
-    /// Whether a new node of the pool might take a pod. True if that cannot be determined.
+    /// True if a new node of the pool might take a pod, or that cannot be determined.
     pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
         tolerated(&self.taints, &needs.tolerations)
             && needs

@@ -74,7 +74,7 @@ prop_compose! {
             _ => Marks::default(),
         };
         if is_tainted {
-            node.taint(Taint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
+            node.taint(NodeTaint { key: "t".to_owned(), value: String::new(), effect: Effect::NoSchedule });
         }
         if let Some(since) = disrupted {
             machine = match since {

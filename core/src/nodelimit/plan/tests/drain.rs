@@ -52,8 +52,8 @@ fn everywhere(mut pod: PodOnNode) -> PodOnNode {
     pod
 }
 
-fn requirement(key: &str, operator: Operator, values: &[&str]) -> Requirement {
-    Requirement {
+fn requirement(key: &str, operator: Operator, values: &[&str]) -> LabelRequirement {
+    LabelRequirement {
         key: key.to_owned(),
         operator,
         values: values.iter().map(ToString::to_string).collect(),
@@ -200,9 +200,9 @@ fn more_pods_than_are_looked_at_are_an_obstacle() {
 type Selects = fn(Option<&str>, Option<&str>) -> bool;
 
 /// Selectors, and by which `app` and `tier` each selects.
-fn selectors() -> [(Option<Vec<Requirement>>, Selects); 10] {
+fn selectors() -> [(Option<Vec<LabelRequirement>>, Selects); 10] {
     use Operator::{DoesNotExist, Exists, Gt, In, NotIn};
-    let of = |requirements: &[Requirement]| Some(requirements.to_vec());
+    let of = |requirements: &[LabelRequirement]| Some(requirements.to_vec());
     [
         (None, |_, _| false),
         (of(&[]), |_, _| true),

@@ -62,7 +62,11 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
     for machine in &mut tainted.claims {
         let key = "team".to_owned();
         let (value, effect) = ("red".to_owned(), Effect::NoSchedule);
-        machine.node.as_mut().unwrap().taint(Taint { key, value, effect });
+        machine
+            .node
+            .as_mut()
+            .unwrap()
+            .taint(NodeTaint { key, value, effect });
     }
     assert_eq!(held(&tainted).len(), 2);
     for machine in &mut tainted.claims {
@@ -125,7 +129,7 @@ fn finished_pods_take_no_room_and_leaving_ones_still_do() {
 
 #[test]
 fn pods_of_one_size_fit_whatever_their_order() {
-    let taint = Taint {
+    let taint = NodeTaint {
         key: "team".to_owned(),
         value: "red".to_owned(),
         effect: Effect::NoSchedule,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::super::holds::could_be_disrupted;
 use super::super::*;
 use super::world::*;
 use crate::api::NodeLimitMode;
@@ -212,8 +213,8 @@ fn a_pod_that_has_ended_or_was_asked_to_does_not_keep_its_node() {
     for ends in ends {
         let mut machine = Machine::new(0).drifted().with_pod("1");
         machine.pods[0].do_not_disrupt = Some(DoNotDisrupt::Always);
-        assert!(!machine.state().could_be_disrupted(true, noon()));
+        assert!(!could_be_disrupted(&machine.state(), true, noon()));
         ends(&mut machine.pods[0]);
-        assert!(machine.state().could_be_disrupted(true, noon()));
+        assert!(could_be_disrupted(&machine.state(), true, noon()));
     }
 }

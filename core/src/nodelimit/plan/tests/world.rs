@@ -331,7 +331,7 @@ impl Machine {
 
     /// Karpenter has tainted it, but has not written since when, or is of a release that never does.
     pub fn tainted(mut self) -> Self {
-        let taint = Taint {
+        let taint = NodeTaint {
             key: DISRUPTED_TAINT.to_owned(),
             value: String::new(),
             effect: Effect::NoSchedule,
@@ -365,7 +365,7 @@ impl Machine {
 }
 
 impl Node {
-    pub(crate) fn taint(&mut self, taint: Taint) {
+    pub(crate) fn taint(&mut self, taint: NodeTaint) {
         self.taints = self.taints.iter().cloned().chain([taint]).collect();
     }
 }

@@ -27,7 +27,6 @@ fn found(group: &str, list: &[(&str, &str, &[&str])]) -> Vec<String> {
 #[test]
 fn instance_types_go_with_all_their_families() {
     let types = Provider::of_group(AWS).unwrap().instance_types.unwrap().types;
-    let types: &[&str] = &types.iter().map(|one| one.name).collect::<Vec<_>>();
     let mut families: Vec<&str> = types.iter().map(|name| name.split_once('.').unwrap().0).collect();
     families.dedup();
     assert_eq!(

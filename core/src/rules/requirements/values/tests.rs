@@ -29,7 +29,7 @@ fn listed_values_are_silent_alone_and_with_all_others() {
     ]
     .map(|key| (key, BTreeSet::new()));
     let types = Provider::of_group(AWS).unwrap().instance_types.unwrap().types;
-    for name in types.iter().map(|one| one.name) {
+    for name in types.iter().copied() {
         let (family, size) = name.split_once('.').unwrap();
         let digit = |letter: char| letter.is_ascii_digit();
         let category = family

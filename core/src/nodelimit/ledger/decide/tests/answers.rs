@@ -35,7 +35,7 @@ fn a_terminating_claim_holds_its_place_under_hard_and_not_under_soft() {
         let mut pool = known(&["a"], &["b"]);
         pool.view.upsert(
             uid("c"),
-            Claim {
+            CountedClaim {
                 version: 10,
                 deleting,
                 disrupted,

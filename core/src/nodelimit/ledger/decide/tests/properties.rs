@@ -29,7 +29,7 @@ proptest! {
         }
         for (number, [deleting, disrupted, initialized]) in claims.iter().copied() {
             let version = pool.view.version() + 1;
-            pool.view.upsert(uid(&names[number]), Claim { version, deleting, disrupted, initialized });
+            pool.view.upsert(uid(&names[number]), CountedClaim { version, deleting, disrupted, initialized });
         }
         pool.ledger.as_mut().unwrap().surged = surged.iter().map(|number| uid(&names[*number])).collect();
         let more = pool.view.disrupted().min(pool.limit.unwrap().surge.try_into().unwrap());

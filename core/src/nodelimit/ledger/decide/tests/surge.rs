@@ -14,7 +14,7 @@ fn surging(surge: u32, disrupted: usize) -> Known {
 }
 
 fn disrupt(pool: &mut Known, text: &str, version: u64) {
-    let disrupted = Claim {
+    let disrupted = CountedClaim {
         disrupted: true,
         ..claim(version)
     };
@@ -74,7 +74,7 @@ fn what_is_admitted_above_the_limit_is_recorded_and_what_is_below_is_not() {
 
 #[test]
 fn only_claims_that_stay_until_their_replacements_are_there_make_room() {
-    let is_denied = |change: fn(&mut Claim)| {
+    let is_denied = |change: fn(&mut CountedClaim)| {
         let mut pool = surging(1, 1);
         let mut other = *pool.view.get(&uid("a")).unwrap();
         other.version = 20;
