@@ -8,7 +8,7 @@ use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, templa
 use super::requirements::{Demanded, demands};
 use crate::diagnostic::FieldPath;
 use crate::json::{Json, Object};
-use crate::karpenter::{ApiVersion, KarpenterVersion, NodePool, Provider, as_stored};
+use crate::karpenter::{ApiVersion, NodePool, Provider, TargetKarpenter};
 use crate::sha256::sha256;
 
 /// A change of `spec.template` that makes Karpenter replace nodes, or may.
@@ -132,7 +132,7 @@ impl<'a> TemplateChange<'a> {
     pub fn digest(&self) -> String {
         let template = template(self.new).map(Value::from).unwrap_or_default();
         let pool = json!({"spec": {"template": template}});
-        let stored = as_stored(&pool, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let stored = TargetKarpenter::default().stored(&pool, ApiVersion::V1);
         let template = stored.pointer("/spec/template").unwrap_or(&template);
         let mut digest = sha256(template.to_string().as_bytes());
         digest.truncate(DIGITS);

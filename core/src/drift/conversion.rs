@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::drift::template_hash;
     use crate::json::Json;
-    use crate::karpenter::{ApiVersion, KarpenterVersion, schema_defaults};
+    use crate::karpenter::{ApiVersion, KarpenterVersion, TargetKarpenter};
 
     fn pool(reference: &Value, disruption: &Value) -> Value {
         json!({"apiVersion": "karpenter.sh/v1beta1", "spec": {
@@ -139,7 +139,8 @@ mod tests {
     }
 
     fn v1(old: &Value, other: &Value) -> Value {
-        let old = schema_defaults(old, ApiVersion::V1Beta1, KarpenterVersion::LAST_OF_V1BETA1);
+        let old =
+            TargetKarpenter::from(KarpenterVersion::LAST_OF_V1BETA1).completed(old, ApiVersion::V1Beta1);
         converted(&old, other)
     }
 

@@ -48,7 +48,6 @@ pub(crate) use provider::{
     Cut, InstanceTypes, Known, Machine, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling,
 };
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
-pub use schema_defaults::{as_stored, schema_defaults};
 pub use selection::{Selection, integer};
 pub use served::{SERVED_KINDS, ServedKind};
 pub use shape::Availability;

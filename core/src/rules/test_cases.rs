@@ -19,7 +19,6 @@ use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::json::Json;
 use crate::karpenter::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, TargetKarpenter,
-    schema_defaults,
 };
 use crate::manifest::{Limits, parse};
 use crate::policy::Policy;
@@ -337,7 +336,7 @@ fn a_pool_has_the_same_findings_as_it_is_written_and_as_the_api_server_completes
             let version = ApiVersion::parse(version).expect("v1 or v1beta1");
             let stored = |pool: &Value| {
                 let whole = completed(Subject::NodePool(version), &example.with_node_class(pool));
-                let mut stored = schema_defaults(&whole, version, example.release());
+                let mut stored = TargetKarpenter::from(example.release()).completed(&whole, version);
                 // Else the helper of the tests would fill it in.
                 if version == ApiVersion::V1
                     && let Some(Value::Object(spec)) = stored.pointer_mut("/spec/template/spec")

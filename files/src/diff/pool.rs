@@ -7,9 +7,7 @@ use poolgate_core::budget::Budgets;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use poolgate_core::drift::{DriftClaim, converted};
 use poolgate_core::json::Json;
-use poolgate_core::karpenter::{
-    ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, as_stored,
-};
+use poolgate_core::karpenter::{ApiVersion, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter};
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
 use poolgate_core::rules::{Removal, Replacement};
 use serde::{Serialize, Serializer};
@@ -245,7 +243,7 @@ impl Judge {
 
     /// As the API server stores it.
     fn stored(&self, placed: &Placed) -> Value {
-        as_stored(&placed.object, placed.version, self.karpenter(placed).release())
+        self.karpenter(placed).stored(&placed.object, placed.version)
     }
 
     fn findings(
