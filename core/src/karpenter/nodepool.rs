@@ -85,7 +85,7 @@ impl<'a> NodePool<'a> {
     }
 
     /// Whether the author of the object wrote a field, and not the API server.
-    pub(crate) fn is_written(&self, path: &FieldPath) -> bool {
+    pub fn is_written(&self, path: &FieldPath) -> bool {
         let is_present = |object: &Json<'_>| path.find(object).is_some_and(|value| !value.is_null());
         self.written.is_none_or(is_present)
     }

@@ -5,16 +5,15 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, sentences};
-use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool, TargetKarpenter};
+use poolgate_core::karpenter::{ApiVersion, Field, KarpenterVersion, NodePool};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::value::quantity::Quantity;
-use serde_json::Value;
 
 use crate::terminal;
 
 use super::at_limit;
 use super::clock::Clock;
-use super::subject::{Subject, hours, unquoted};
+use super::subject::{Subject, unquoted};
 use super::windows;
 
 /// How many pools a note names.
@@ -178,10 +177,11 @@ impl Expiry {
         if !subject.budgets.iter().any(Budget::is_zero) {
             return None;
         }
+        let path = NodePool::expire_after_path(subject.pool.version);
         let age = match subject.pool.expire_after {
-            Field::Absent => default_expiry(subject),
             Field::Present("Never") | Field::Mistyped | Field::Beyond => return None,
-            Field::Present(age) => unquoted(age),
+            Field::Present(age) if subject.pool.is_written(&path) => unquoted(age),
+            Field::Present(_) | Field::Absent => subject.default_expiry.clone()?,
         };
         let provider = subject.provider();
         Some(Self {
@@ -246,21 +246,6 @@ fn named(pools: &[&str]) -> String {
             format!("NodePools {} and {more} more", first.join(", "))
         }
     }
-}
-
-/// `expireAfter` of a pool that leaves it out, with the origin of that default.
-fn default_expiry(subject: &Subject<'_>) -> String {
-    let own = subject
-        .provider()
-        .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
-    if let Some((name, age)) = own {
-        return format!("{}h, {name}'s default", hours(age));
-    }
-    let version = subject.pool.version;
-    let path = NodePool::expire_after_path(version).to_string();
-    let age = TargetKarpenter::from(subject.release).default_of(&path, version);
-    let age = age.as_ref().and_then(Value::as_str).unwrap_or_default();
-    format!("{age}, Karpenter's default")
 }
 
 /// Whether a release removes expired nodes whatever budgets allow.
