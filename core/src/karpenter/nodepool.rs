@@ -90,6 +90,14 @@ impl<'a> NodePool<'a> {
         self.written.is_none_or(is_present)
     }
 
+    /// The list under a key of an object in the pool, if the door has let it in.
+    pub(crate) fn list<'v>(&self, of: &'v Object<'v>, key: &str) -> Field<&'v [Json<'v>]> {
+        match of.get(key) {
+            Some(list) if self.beyond.iter().any(|beyond| beyond.is(list)) => Field::Beyond,
+            _ => Field::list(of, key),
+        }
+    }
+
     /// The value of an annotation.
     pub fn annotation(&self, key: &str) -> Option<&'a Json<'a>> {
         self.annotations.present()?.get(key)

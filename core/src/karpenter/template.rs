@@ -32,6 +32,8 @@ pub struct Template<'a> {
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
     pub kubelet: Field<&'a Object<'a>>,
+    /// The maps in it, in the order of [`door::KUBELET`].
+    pub(crate) kubelet_maps: [Field<Map<'a>>; door::KUBELET.len()],
     /// `spec.resources`. Only v1beta1 knows it.
     pub resources: Field<&'a Object<'a>>,
 }
@@ -148,9 +150,6 @@ impl<'a> Template<'a> {
         if kubelet.is_some() || resources.is_some() {
             let _ = door.list(kubelet, &door::CLUSTER_DNS);
             let _ = door.map(resources, &door::RESOURCES);
-            for bound in &door::KUBELET {
-                let _ = door.map(kubelet, bound);
-            }
         }
         Self {
             version,
@@ -168,6 +167,7 @@ impl<'a> Template<'a> {
                 .views(|index, taint| Taint::view(TaintList::StartupTaints, index, taint)),
             termination_grace_period: Field::text(spec, "terminationGracePeriod"),
             kubelet: Field::map_in(spec, "kubelet"),
+            kubelet_maps: door::KUBELET.each_ref().map(|entries| door.map(kubelet, entries)),
             resources: Field::map_in(spec, "resources"),
         }
     }

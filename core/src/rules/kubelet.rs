@@ -8,7 +8,8 @@ use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::json::{Json, Object};
 use crate::karpenter::door::KUBELET as KUBELET_MAPS;
 use crate::karpenter::{
-    ApiVersion, Installed, KarpenterVersion, NodePool, Provider, ProviderVersion, ReleaseSource, Template,
+    ApiVersion, Field, Installed, KarpenterVersion, Map, NodePool, Provider, ProviderVersion, ReleaseSource,
+    Template,
 };
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
@@ -109,7 +110,12 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         return;
     }
     if let Some(kubelet) = template.kubelet.present() {
-        Kubelet { settings: kubelet }.check(findings);
+        let maps = &template.kubelet_maps;
+        Kubelet {
+            settings: kubelet,
+            maps,
+        }
+        .check(findings);
     }
     if template
         .resources
@@ -130,6 +136,8 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 
 struct Kubelet<'a> {
     settings: &'a Object<'a>,
+    /// Those of [`KUBELET_MAPS`].
+    maps: &'a [Field<Map<'a>>],
 }
 
 fn path(field: &'static str) -> FieldPath {
@@ -139,9 +147,8 @@ fn path(field: &'static str) -> FieldPath {
 impl<'a> Kubelet<'a> {
     /// The keys and strings of a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let bound = KUBELET_MAPS.iter().find(|bound| bound.field() == field);
-        let map = self.settings.get(field).and_then(Json::as_object);
-        let map = map.filter(|map| bound.is_some_and(|bound| map.len() <= bound.most));
+        let mut maps = KUBELET_MAPS.iter().zip(self.maps);
+        let map = maps.find_map(|(entries, map)| (entries.field() == field).then_some(map.present()?));
         map.into_iter()
             .flatten()
             .filter_map(|(key, value)| Some((key, value.as_str()?)))

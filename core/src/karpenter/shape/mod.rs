@@ -19,7 +19,7 @@ mod tables;
 
 use std::fmt;
 
-use super::door::Beyond;
+use super::door::{Beyond, UNKNOWN_FIELDS};
 use super::{ApiVersion, KarpenterVersion, whole_number};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
@@ -112,6 +112,13 @@ pub(crate) enum SchemaViolation<'a> {
         name: &'a str,
         /// The fields that the API knows there.
         known: Fields,
+    },
+    /// More fields of one object that the API does not know than are named.
+    UnknownToo {
+        /// The path of the object.
+        path: FieldPath,
+        /// How many.
+        count: usize,
     },
     /// A value, or a missing one, that violates a constraint.
     Unmet {
@@ -255,8 +262,9 @@ fn walk<'a>(
                     inside(Step::Field(name), value, shape);
                 }
             }
-            if seen < map.len() && matches!(shape, Shape::Object(_)) {
-                unknown(map, fields, path, found);
+            let more = map.len().saturating_sub(seen);
+            if more > 0 && matches!(shape, Shape::Object(_)) {
+                unknown((map, more), fields, path, found);
             }
         }
         _ => found(SchemaViolation::Mistyped {
@@ -282,23 +290,29 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
     }
 }
 
-/// Reports the fields that are not in the table. Strict decoding rejects an unknown field even if it is null.
+/// Reports the fields that are not in the table, and how many. Strict decoding rejects an unknown field even if it is null.
 fn unknown<'a>(
-    map: &'a Object<'a>,
+    (map, count): (&'a Object<'a>, usize),
     known: Fields,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
-    for (name, _) in map {
-        if known.iter().any(|(known, _)| *known == name) {
-            continue;
-        }
+    let unknown = map
+        .keys()
+        .filter(|name| !known.iter().any(|(known, _)| known == name));
+    for name in unknown.take(UNKNOWN_FIELDS) {
         let last = Step::Key(name);
         let steps = path.iter().chain(std::iter::once(&last));
         found(SchemaViolation::Unknown {
             path: steps.map(Step::to_segment).collect(),
             name,
             known,
+        });
+    }
+    if count > UNKNOWN_FIELDS {
+        found(SchemaViolation::UnknownToo {
+            path: path.iter().map(Step::to_segment).collect(),
+            count: count - UNKNOWN_FIELDS,
         });
     }
 }
@@ -337,7 +351,7 @@ mod tests {
                 lines.push(match violation {
                     SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                     SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
-                    SchemaViolation::Unmet { .. } => return,
+                    SchemaViolation::UnknownToo { .. } | SchemaViolation::Unmet { .. } => return,
                 });
             },
         );
