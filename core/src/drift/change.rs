@@ -104,7 +104,7 @@ impl<'a> TemplateChange<'a> {
         if before == after {
             return None;
         }
-        let provider = new.template.node_class_group().and_then(Provider::of_group);
+        let provider = new.template.provider();
         let change = Self {
             fields: hashed_differences(before, after),
             hash: hash_change(old, before, after),

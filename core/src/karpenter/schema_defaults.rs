@@ -49,8 +49,8 @@ impl TargetKarpenter {
 /// Whether the provider has a default of its own for `expireAfter`, which its definition leaves out.
 fn has_own_expiry(spec: &Value) -> bool {
     let group = spec.pointer("/template/spec/nodeClassRef/group");
-    let settings = Provider::settings_of(group.and_then(Value::as_str));
-    settings.expire_after.is_some()
+    let provider = group.and_then(Value::as_str).and_then(Provider::of_group);
+    provider.is_some_and(|provider| provider.settings.expire_after.is_some())
 }
 
 /// What becomes of a field that the definition does not have.

@@ -6,7 +6,7 @@ use super::door::{self, Door};
 use super::field::child;
 use super::selection::{Selection, integer};
 use super::taint::{Taint, TaintList};
-use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Map, Operator};
+use super::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Field, Map, Operator, Provider, ProviderSettings};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 use crate::value::label::split_key;
@@ -141,6 +141,22 @@ impl<'a> Template<'a> {
         let group = text("group").or_else(|| text("apiVersion"))?;
         let group = split_key(group).map_or(group, |(group, _)| group);
         Some(group).filter(|group| !group.is_empty())
+    }
+
+    /// The provider of its machines, if there is data on it: that of its node class, or else the one that is declared.
+    pub fn provider_or(&self, declared: Option<&'static Provider>) -> Option<&'static Provider> {
+        self.node_class_group().map_or(declared, Provider::of_group)
+    }
+
+    /// The provider of its machines, if its node class shows one on which there is data.
+    pub fn provider(&self) -> Option<&'static Provider> {
+        self.provider_or(None)
+    }
+
+    /// What the provider sets; without one, what Karpenter does.
+    pub fn settings(&self) -> &'static ProviderSettings {
+        let provider = self.provider();
+        provider.map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
     }
 
     pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>, door: &mut Door<'a>) -> Self {

@@ -356,8 +356,9 @@ fn room(pool: &NodePool<'_>, limits: &Limits<'_>, nodes: Option<u32>, policy: &P
         || pool.surge() > 0
         || AtLimit::annotated(pool).is_some();
     if is_static {
-        let group = pool.template.node_class_group();
-        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
+        let settings = pool.template.settings();
+        let terminates_first =
+            policy.cluster.gate(FeatureGate::TerminateFirstDrift, settings) == GateState::On;
         if left == 0 && terminates_first {
             Room::Any
         } else {

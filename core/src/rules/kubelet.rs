@@ -38,7 +38,8 @@ pub static KUBELET_CONVERSION: Rule = rule!("kubelet-conversion", Error, Silent)
 /// The annotation that keeps the `kubelet` settings of v1beta1 for Karpenter 1.0.
 // karpenter 1.0.8: pkg/apis/v1/labels.go KubeletCompatibilityAnnotationKey
 const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
-/// The group of the node classes of AWS.
+/// The group of the node classes of AWS. It stands here and not in the provider's data, because what its Karpenter does about
+/// one annotation is a fault of some releases, and nothing that a provider has.
 const AWS: &str = "karpenter.k8s.aws";
 
 /// Reports settings that the conversion to v1 moves to an annotation, and this annotation if nothing reads it.

@@ -183,7 +183,7 @@ impl Expiry {
             Field::Present(age) if subject.pool.is_written(&path) => unquoted(age),
             Field::Present(_) | Field::Absent => subject.default_expiry.clone()?,
         };
-        let provider = subject.provider();
+        let provider = subject.pool.template.provider();
         Some(Self {
             age,
             is_limited: !expires_anyway(subject.release),

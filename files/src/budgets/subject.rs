@@ -7,7 +7,7 @@ use poolgate_core::api::OVER_LIMIT_ANNOTATION;
 use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::karpenter::{
-    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, Provider, ReleaseSource, TargetKarpenter, WHEN_EMPTY,
+    ApiVersion, Disruption, Field, KarpenterVersion, NodePool, ReleaseSource, TargetKarpenter, WHEN_EMPTY,
 };
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::rules::used_up;
@@ -111,7 +111,7 @@ impl<'a> Subject<'a> {
 
     /// The provider's own `expireAfter`, or else that of the definition.
     fn expiry_by(&self, karpenter: &TargetKarpenter) -> Option<String> {
-        let provider = self.provider();
+        let provider = self.pool.template.provider();
         if let Some((name, age)) =
             provider.and_then(|provider| Some((provider.name, provider.settings.expire_after?)))
         {
@@ -146,18 +146,12 @@ impl<'a> Subject<'a> {
         release.unwrap_or_default()
     }
 
-    /// The provider of its machines, if there is data on it.
-    pub fn provider(&self) -> Option<&'static Provider> {
-        let group = self.pool.template.node_class_group()?;
-        Provider::of_group(group)
-    }
-
     /// What is known of one of Karpenter's feature gates.
     pub fn gate(&self, gate: FeatureGate) -> GateState {
         let declared = self.policy.map(|policy| &policy.cluster);
         declared
             .unwrap_or(&DeclaredCluster::default())
-            .gate(gate, self.pool.template.node_class_group())
+            .gate(gate, self.pool.template.settings())
     }
 
     /// Why a reason never applies, independent of budgets: a clause without a full stop.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{AcrossFinding, Together};
 use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
-use crate::karpenter::{LabelSets, NodePool, Operator, Provider, Selection, Template, canonical_label};
+use crate::karpenter::{LabelSets, NodePool, Operator, Selection, Template, canonical_label};
 use crate::rules::limits::switches_off;
 use crate::rules::rule::Rule;
 
@@ -186,8 +186,7 @@ pub(super) fn selections<'a>(
     template: &Template<'a>,
     known: &LabelSets,
 ) -> Option<(Selections<'a>, Selections<'a>)> {
-    let group = template.node_class_group();
-    let provider = group.and_then(Provider::of_group);
+    let provider = template.provider();
     let mut all: Selections<'a> = BTreeMap::new();
     let mut add = |key: &'a str, selection: Selection<'a>| {
         let of_key = all.entry(canonical_label(key, provider)).or_default();
@@ -204,7 +203,7 @@ pub(super) fn selections<'a>(
     }
     let (machines, labels): (Selections<'a>, Selections<'a>) = all
         .into_iter()
-        .partition(|(key, _)| known.kind_of(key, group).is_well_known());
+        .partition(|(key, _)| known.kind_of(key, template.node_class_group()).is_well_known());
     machines
         .values()
         .all(|selection| !selection.is_empty())

@@ -195,11 +195,8 @@ pub fn without_room(
             path(limit.resource)
         ));
     }
-    let known = pool
-        .template
-        .node_class_group()
-        .map_or(declared, Provider::of_group);
-    let known = known.and_then(|provider| provider.instance_types);
+    let provider = pool.template.provider_or(declared);
+    let known = provider.and_then(|provider| provider.instance_types);
     let machines = LazyCell::new(|| Machines::of(&pool.template, declared));
     let left: Vec<(&str, Quantity)> = SIZES
         .iter()
@@ -269,8 +266,7 @@ struct Listed<'t> {
 impl<'t> Listed<'t> {
     /// Those of a template; `None` if the machines of its provider are not known. `declared` is the provider by the policy.
     fn of(template: &'t Template<'t>, declared: Option<&'static Provider>) -> Option<Self> {
-        let group = template.node_class_group();
-        let provider = group.map_or(declared, Provider::of_group)?;
+        let provider = template.provider_or(declared)?;
         let naming = Naming::of(provider)?;
         let mut listed = Self {
             known: provider.instance_types?,
