@@ -63,6 +63,8 @@ pub enum Command {
     Rollout(RolloutArgs),
     /// Answer one AdmissionReview from standard input
     ///
+    /// The object is checked as it is in the review. The API server has completed it by its CRD before it asks.
+    ///
     /// Exit codes: 0 admitted; 1 denied; 2 no answer.
     #[command(after_help = examples::ADMIT)]
     Admit(AdmitArgs),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::defaults::{DefaultValue, defaults};
-use crate::diagnostic::{FieldPath, Report};
+use crate::diagnostic::{FieldPath, Report, Segment};
 use crate::drift::{DriftClaim, HashChange, TemplateChange};
 use crate::facts::shape::nodepool;
 use crate::facts::{ApiVersion, GROUP, TargetKarpenter};
@@ -95,7 +95,32 @@ pub fn review_file(request: &Request<'_>, policy: &Policy, karpenter: &TargetKar
         old: old.as_ref(),
         ..*request
     };
-    review_as(&stored, Some(request.object), policy, karpenter)
+    let mut review = review_as(&stored, Some(request.object), policy, karpenter);
+    for finding in review.report.diagnostics_mut() {
+        if finding.path.find(&object).is_some() && finding.path.find(request.object).is_none() {
+            finding.path = unwritten(&finding.path, request.object);
+            // Only the author can write the field.
+            if let Some(help) = &mut finding.help {
+                help.edit = None;
+            }
+        }
+    }
+    review
+}
+
+/// The path of a field that the API server writes, as far as its author can write it: not into a list that is not there.
+fn unwritten(path: &FieldPath, written: &Json<'_>) -> FieldPath {
+    let mut place = FieldPath::root();
+    for segment in path.segments() {
+        if matches!(segment, Segment::Index(_)) && place.find(written).is_none() {
+            break;
+        }
+        place = match segment {
+            Segment::Key(key) => place.key(key.clone()),
+            Segment::Index(index) => place.index(*index),
+        };
+    }
+    place
 }
 
 /// Checks an object that its author wrote like this, if that is known.

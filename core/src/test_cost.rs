@@ -16,14 +16,26 @@ pub fn computed() -> Option<Duration> {
     Some(Duration::from_nanos(nanos))
 }
 
+/// What some work costs.
+fn cost(work: impl FnOnce()) -> Option<Duration> {
+    let begun = computed();
+    work();
+    Some(computed()?.saturating_sub(begun?))
+}
+
+/// Asserts that some work costs at most twice as much as other work.
+pub fn assert_no_more(other: impl FnOnce(), work: impl FnOnce()) {
+    if let (Some(most), Some(taken)) = (cost(other), cost(work)) {
+        assert!(taken <= 2 * most.max(TICKS), "{taken:?}, and the other {most:?}");
+    }
+}
+
 /// Asserts that work on an input of `size` takes at most four times as much per element as on a sixteenth of it. Work that grows
 /// by the square takes sixteen times as much.
 pub fn assert_in_proportion<I>(size: usize, input: impl Fn(usize) -> I, work: impl Fn(&I)) {
     let cost = |size: usize| {
         let input = input(size);
-        let begun = computed();
-        work(&input);
-        Some(computed()?.saturating_sub(begun?))
+        cost(|| work(&input))
     };
     let (small, large) = (cost(size / LARGER as usize), cost(size));
     if let (Some(small), Some(large)) = (small, large) {

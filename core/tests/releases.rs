@@ -9,7 +9,7 @@ use std::sync::Arc;
 use poolgate_core::diagnostic::{Diagnostic, Origin, Severity};
 use poolgate_core::facts::{
     ApiVersion, Availability, Installed, KarpenterVersion, ReleaseSource, TargetKarpenter,
-    UnreadableDefinition, schema_defaults,
+    UnreadableDefinition,
 };
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Limits, parse};
@@ -49,30 +49,48 @@ fn published() -> Vec<Published> {
     published
 }
 
+/// Each version of the API that a definition has, and the schema of `spec` there.
+fn schemas_of(definition: &Value) -> Vec<(ApiVersion, Value)> {
+    let versions = definition["spec"]["versions"]
+        .as_array()
+        .expect("versions")
+        .iter();
+    let schema = |element: &Value| {
+        let version = ApiVersion::parse(element["name"].as_str().expect("a name")).expect("a known version");
+        let spec = element.pointer("/schema/openAPIV3Schema/properties/spec");
+        (version, spec.expect("a spec").clone())
+    };
+    versions.map(schema).collect()
+}
+
 /// Each release with each version of the API that its definition has, and the schema of `spec` there.
 fn schemas() -> Vec<(KarpenterVersion, ApiVersion, Value)> {
     let mut schemas = Vec::new();
     for Published { releases, definition } in published() {
-        for element in definition["spec"]["versions"].as_array().expect("versions") {
-            let version =
-                ApiVersion::parse(element["name"].as_str().expect("a name")).expect("a known version");
-            let spec = element
-                .pointer("/schema/openAPIV3Schema/properties/spec")
-                .expect("a spec");
+        for (version, spec) in schemas_of(&definition) {
             schemas.extend(releases.iter().map(|release| (*release, version, spec.clone())));
         }
     }
     schemas
 }
 
-/// The API server's defaulting: a missing field with a default gets it, then the fields inside it, too.
+/// What the API server makes of a value: nulls are dropped, and a missing field with a default gets it, then the fields inside
+/// it, too.
 fn defaulted(schema: &Value, value: &mut Value) {
-    if let (Some(properties), Some(object)) = (schema["properties"].as_object(), value.as_object_mut()) {
-        for (name, schema) in properties {
-            if object.get(name).is_none_or(Value::is_null) && schema.get("default").is_some() {
-                object.insert(name.clone(), schema["default"].clone());
+    if let Some(object) = value.as_object_mut() {
+        let of = |name: &str| {
+            schema["properties"]
+                .get(name)
+                .or(schema.get("additionalProperties"))
+        };
+        object.retain(|name, value| !value.is_null() || of(name).is_none());
+        for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+            if let Some(default) = schema.get("default") {
+                object.entry(name).or_insert_with(|| default.clone());
             }
-            if let Some(value) = object.get_mut(name) {
+        }
+        for (name, value) in object {
+            if let Some(schema) = of(name) {
                 defaulted(schema, value);
             }
         }
@@ -83,20 +101,33 @@ fn defaulted(schema: &Value, value: &mut Value) {
 }
 
 #[test]
-fn every_release_writes_the_defaults_of_its_definition() {
-    for (release, version, schema) in schemas() {
-        for spec in [
-            json!({}),
-            json!({"disruption": {}, "template": {"spec": {}}}),
-            json!({"disruption": {"budgets": [{}, {"nodes": "5"}, {"reasons": ["Empty"]}]}}),
-            json!({"disruption": {"budgets": null, "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1h"}}),
-            json!({"disruption": {"budgets": [], "expireAfter": "1h"}, "template": {"spec": {"expireAfter": "Never"}}}),
-            json!({"disruption": 5, "template": []}),
-        ] {
-            let mut expected = spec.clone();
-            defaulted(&schema, &mut expected);
-            let written = schema_defaults(&json!({"spec": spec}), version, release);
-            assert_eq!(written["spec"], expected, "{release} {version:?} {spec}");
+fn every_release_completes_a_pool_as_its_definition_does() {
+    for Published { releases, definition } in published() {
+        let installed = Arc::new(Installed::parse(&definition).expect("a definition"));
+        let by_definition = TargetKarpenter::default().with_definition(installed);
+        for (version, schema) in schemas_of(&definition) {
+            for spec in [
+                json!({}),
+                json!({"disruption": {}, "template": {"spec": {}}}),
+                json!({"disruption": {"budgets": [{}, {"nodes": "5"}, {"reasons": ["Empty"]}]}}),
+                json!({"disruption": {"budgets": null, "consolidationPolicy": "WhenEmpty", "consolidateAfter": "1h"}}),
+                json!({"disruption": {"budgets": [], "expireAfter": "1h"}, "template": {"spec": {"expireAfter": "Never"}}}),
+                json!({"disruption": 5, "template": []}),
+                json!({"disruption": null, "weight": null, "other": null, "limits": {"cpu": null, "memory": "1Gi"}}),
+                json!({"disruption": {"budgets": [null, {"nodes": null, "schedule": null, "other": 1}], "limits": null}}),
+                json!({"template": {"metadata": null, "spec": {"taints": [{"key": "a", "value": null}], "startupTaints": null,
+                    "requirements": [{"key": "a", "values": [null]}], "nodeClassRef": {"group": null, "other": {"a": null}}}}}),
+            ] {
+                let pool = json!({"spec": spec});
+                let mut expected = spec.clone();
+                defaulted(&schema, &mut expected);
+                let by_releases = releases.iter().map(|release| TargetKarpenter::from(*release));
+                for karpenter in by_releases.chain([by_definition.clone()]) {
+                    let completed = karpenter.completed(&pool, version);
+                    let release = karpenter.release();
+                    assert_eq!(completed["spec"], expected, "{release} {version:?} {spec}");
+                }
+            }
         }
     }
 }

@@ -12,7 +12,9 @@ use jiff::tz::TimeZone;
 use poolgate_core::facts::{Installed, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::manifest::{self, Limits};
 use poolgate_core::policy::Policy;
+use serde_json::Value;
 
+use crate::crd::definition::among;
 use crate::policy_file::{self, LoadError};
 use crate::sources::Written;
 use crate::sources::read_bytes;
@@ -47,36 +49,49 @@ pub(crate) struct CrdArg {
     /// The definition of NodePools (CRD) in the cluster, if it is patched. Its defaults and constraints replace those of
     /// the release
     #[arg(long, value_name = "FILE", value_parser = definition)]
-    crd: Option<Arc<Installed>>,
+    crd: Option<DefinitionFile>,
+}
+
+/// A file with a definition of NodePools.
+#[derive(Debug, Clone)]
+struct DefinitionFile {
+    definition: Arc<Value>,
+    installed: Arc<Installed>,
 }
 
 impl CrdArg {
-    /// The Karpenter with this definition, if one is given.
+    /// The Karpenter with this definition, if one is given, whatever release is named beside it.
     pub(crate) fn of(&self, karpenter: TargetKarpenter) -> TargetKarpenter {
         match &self.crd {
-            Some(installed) => karpenter.with_definition(Arc::clone(installed)),
+            Some(file) => TargetKarpenter::default().with_definition(Arc::clone(&file.installed)),
             None => karpenter,
         }
+    }
+
+    /// The whole definition, if one is given.
+    pub(crate) fn definition(&self) -> Option<&Value> {
+        Some(&*self.crd.as_ref()?.definition)
     }
 }
 
 /// The largest file with a definition: those of Karpenter have 60 kB.
 const MOST_BYTES: usize = 8 << 20;
 
-/// Reads the definition in a file, in YAML or JSON.
-fn definition(name: &str) -> Result<Arc<Installed>, String> {
+/// Reads the definition in a file, in YAML or JSON, alone or among other objects.
+fn definition(name: &str) -> Result<DefinitionFile, String> {
     let bytes = read_bytes(Path::new(name), MOST_BYTES).map_err(|error| error.to_string())?;
     let text = String::from_utf8(bytes).map_err(|error| error.to_string())?;
-    let documents = manifest::parse(&text, &Limits::default());
-    let mut objects = documents.map(manifest::Document::into_value);
-    let definition = objects.find(|object| {
-        object
-            .get("kind")
-            .is_some_and(|kind| kind == "CustomResourceDefinition")
+    let mut documents = manifest::parse(&text, &Limits::default()).map(manifest::Document::into_value);
+    let definition = documents.find_map(|mut document| {
+        let mut definitions = among(&mut document).into_iter();
+        definitions.next().map(Value::take)
     });
-    let definition = definition.ok_or("it contains no CustomResourceDefinition")?;
+    let definition = definition.ok_or("it contains no NodePool CRD of the group karpenter.sh")?;
     let installed = Installed::parse(&definition).map_err(|error| error.to_string())?;
-    Ok(Arc::new(installed.of_file(name)))
+    Ok(DefinitionFile {
+        definition: Arc::new(definition),
+        installed: Arc::new(installed.of_file(name)),
+    })
 }
 
 /// An instant, or the beginning of a day in UTC.

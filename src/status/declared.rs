@@ -174,6 +174,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use poolgate_core::facts::ProviderSettings;
 
     #[test]
     fn what_karpenters_deployment_says_is_written_as_a_policy_that_can_be_read() {
@@ -209,7 +210,12 @@ mod tests {
         let policy = poolgate_core::policy_file::parse(&policy)
             .expect("a policy")
             .policy;
-        assert_eq!(policy.cluster.gate(FeatureGate::NodeRepair, None), GateState::On);
+        assert_eq!(
+            policy
+                .cluster
+                .gate(FeatureGate::NodeRepair, &ProviderSettings::KARPENTER),
+            GateState::On
+        );
         assert_eq!(
             named(defined, Some(KarpenterVersion::new(1, 6, 3))),
             defined,

@@ -135,7 +135,7 @@ impl<'f> PoolFacts<'f> {
             consolidate_after: consolidate_after.map(Box::from),
             class_ready: object.status.conditions.told("NodeClassReady"),
             ready: object.status.conditions.told("Ready"),
-            repair: declared.gate(FeatureGate::NodeRepair, view.template.node_class_group()),
+            repair: declared.gate(FeatureGate::NodeRepair, view.template.settings()),
         };
         let pool = Pool::of(&kept, policy.unwrap_or(&Policy::default()));
         let claims = facts.claims.as_ref().ok().map(|claims| {

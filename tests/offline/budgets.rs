@@ -275,7 +275,7 @@ fn a_static_pool_without_room_is_reported_that_drifted_nodes_stay_and_a_freeze_t
 }
 
 #[test]
-fn a_pool_without_budgets_has_those_of_the_policy() {
+fn a_pool_without_budgets_has_those_of_the_definition_before_the_policy_writes_its_own() {
     let directory = tempfile::tempdir().expect("a directory");
     let policy = directory.path().join("policy.yaml");
     let text = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ndefaults:\n  budgets:\n  - nodes: \"2\"\n";
@@ -285,7 +285,7 @@ fn a_pool_without_budgets_has_those_of_the_policy() {
     let (code, said, complaints) = budgets(&[MONDAY, &policy], bare);
     assert_eq!(code, Some(0), "{complaints}");
     assert!(
-        said.contains("2 nodes may be disrupted at a time (the policy's budgets[0])"),
+        said.contains("1 node may be disrupted at a time (the default)"),
         "{said}"
     );
     let (_, said, _) = budgets(&[MONDAY, &policy], &pool(r#"[{nodes: "3"}]"#));

@@ -11,7 +11,8 @@ use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review_file};
+use poolgate_core::review::{Request, Subject, review, review_file};
+use serde_json::Value;
 
 /// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
 const CAUGHT: &[(&str, &str)] = &[
@@ -158,6 +159,49 @@ fn every_file_gets_its_verdict() {
         }
     }
     insta::assert_snapshot!(table);
+}
+
+/// The severity and rule of each finding in a pool as it is written, and as the webhook gets it.
+fn written_and_completed(document: &Document<'_>) -> Option<[Vec<String>; 2]> {
+    let object = document.value();
+    let Subject::NodePool(version) = subject_of(object)? else {
+        return None;
+    };
+    let (policy, karpenter) = (Policy::default(), TargetKarpenter::default());
+    let completed = karpenter.completed(&Value::from(object), version);
+    let completed = Json::from(&completed);
+    let request = |object| Request {
+        subject: Subject::NodePool(version),
+        object,
+        old: None,
+        claims: None,
+        at: jiff::Timestamp::default(),
+    };
+    let reviews = [
+        review_file(&request(object), &policy, &karpenter),
+        review(&request(&completed), &policy, &karpenter),
+    ];
+    Some(reviews.map(|review| {
+        let found = review.report.into_iter();
+        found
+            .map(|finding| format!("{} {}", finding.severity, finding.rule))
+            .collect()
+    }))
+}
+
+#[test]
+fn every_pool_has_the_same_findings_as_it_is_written_and_as_the_webhook_gets_it() {
+    let mut pools = 0;
+    for Entry { name, .. } in index() {
+        let text = fs::read_to_string(directory().join(&name)).expect("a text");
+        for document in parse(&text, &Limits::default()) {
+            if let Some([written, completed]) = written_and_completed(&document) {
+                assert_eq!(written, completed, "{name}");
+                pools += 1;
+            }
+        }
+    }
+    assert!(pools > 60, "{pools}");
 }
 
 #[test]

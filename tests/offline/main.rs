@@ -11,6 +11,7 @@ mod budgets;
 mod chart;
 mod commands;
 mod corpus;
+mod crd;
 mod default;
 mod diff;
 mod documents;

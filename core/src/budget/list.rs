@@ -76,7 +76,7 @@ impl Budgets {
         };
         let Some(list) = list else {
             return Ok(Self {
-                list: vec![Budget::parse(0, &Object::default(), pool.version)],
+                list: vec![Budget::parse(0, &Object::default(), pool)],
                 are_written: false,
             });
         };
@@ -97,7 +97,7 @@ impl Budgets {
         let list = disruption.and_then(|disruption| disruption.budgets.present());
         let elements = list.into_iter().flatten().enumerate();
         let budgets = elements.map(|(index, element)| match element.as_object() {
-            Some(budget) => Budget::parse(index, budget, pool.version),
+            Some(budget) => Budget::parse(index, budget, pool),
             None => Budget::unreadable(index),
         });
         Self {
@@ -216,7 +216,7 @@ impl Budget {
         }
     }
 
-    fn parse(index: usize, budget: &Object<'_>, version: ApiVersion) -> Self {
+    fn parse(index: usize, budget: &Object<'_>, pool: &NodePool<'_>) -> Self {
         let schedule = Field::text(budget, "schedule").map(|text| Parsed::new(text, Schedule::parse));
         let duration = Field::text(budget, "duration").map(|text| Parsed::new(text, BudgetDuration::parse));
         let timing = match (&schedule, &duration) {
@@ -238,15 +238,15 @@ impl Budget {
             index,
             nodes: Field::text(budget, "nodes").map(|text| Parsed::new(text, BudgetNodes::parse)),
             meant: budget.get("nodes").and_then(meant),
-            reasons: match version {
-                ApiVersion::V1 => Reasons::parse(Field::list(budget, "reasons")),
+            reasons: match pool.version {
+                ApiVersion::V1 => Reasons::parse(pool.list(budget, "reasons")),
                 ApiVersion::V1Beta1 => Field::Absent,
             },
             schedule,
             duration,
             timing,
             has_unknown_field: budget.keys().any(is_unknown)
-                || version == ApiVersion::V1Beta1 && names_reasons,
+                || pool.version == ApiVersion::V1Beta1 && names_reasons,
         }
     }
 

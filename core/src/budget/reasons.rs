@@ -2,7 +2,6 @@
 
 use crate::json::Json;
 use crate::pool::Field;
-use crate::pool::door::REASONS;
 use crate::value::words;
 
 /// Why Karpenter disrupts a node, in the words of a budget's `reasons`.
@@ -96,7 +95,6 @@ impl Reasons {
     /// one with an empty list to none.
     pub(super) fn parse(list: Field<&[Json<'_>]>) -> Field<Self> {
         let list = match list {
-            Field::Present(list) if list.len() > REASONS.most => return Field::Beyond,
             Field::Present(list) => list,
             other => return other.map(|_| Self::ALL),
         };

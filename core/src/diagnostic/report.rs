@@ -29,6 +29,11 @@ impl Report {
         &self.kept
     }
 
+    /// The diagnostics that were kept, to change their words or places.
+    pub(crate) fn diagnostics_mut(&mut self) -> &mut [Diagnostic] {
+        &mut self.kept
+    }
+
     /// The kept diagnostics of one severity.
     pub fn with_severity(&self, severity: Severity) -> impl Iterator<Item = &Diagnostic> {
         self.kept

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 use super::requirements::{Demanded, demands};
 use crate::diagnostic::FieldPath;
-use crate::facts::{ApiVersion, KarpenterVersion, Provider, as_stored};
+use crate::facts::{ApiVersion, Provider, TargetKarpenter};
 use crate::json::{Json, Object};
 use crate::pool::NodePool;
 use crate::sha256::sha256;
@@ -105,7 +105,7 @@ impl<'a> TemplateChange<'a> {
         if before == after {
             return None;
         }
-        let provider = new.template.node_class_group().and_then(Provider::of_group);
+        let provider = new.template.provider();
         let change = Self {
             fields: hashed_differences(before, after),
             hash: hash_change(old, before, after),
@@ -133,7 +133,7 @@ impl<'a> TemplateChange<'a> {
     pub fn digest(&self) -> String {
         let template = template(self.new).map(Value::from).unwrap_or_default();
         let pool = json!({"spec": {"template": template}});
-        let stored = as_stored(&pool, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let stored = TargetKarpenter::default().stored(&pool, ApiVersion::V1);
         let template = stored.pointer("/spec/template").unwrap_or(&template);
         let mut digest = sha256(template.to_string().as_bytes());
         digest.truncate(DIGITS);

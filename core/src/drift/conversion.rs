@@ -125,6 +125,7 @@ fn annotations(object: &mut Map<String, Value>, kubelet: Option<&Value>) {
 mod tests {
     use super::*;
     use crate::drift::template_hash;
+    use crate::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
     use crate::facts::{ApiVersion, KarpenterVersion, schema_defaults};
     use crate::json::Json;
 
@@ -139,7 +140,8 @@ mod tests {
     }
 
     fn v1(old: &Value, other: &Value) -> Value {
-        let old = schema_defaults(old, ApiVersion::V1Beta1, KarpenterVersion::LAST_OF_V1BETA1);
+        let old =
+            TargetKarpenter::from(KarpenterVersion::LAST_OF_V1BETA1).completed(old, ApiVersion::V1Beta1);
         converted(&old, other)
     }
 

@@ -3,7 +3,6 @@
 use super::change::{DriftClaim, either};
 use super::hash::{HASH_ANNOTATION, HASH_VERSION, HASH_VERSION_ANNOTATION, template_hash};
 use super::requirements::Demanded;
-use crate::facts::Provider;
 use crate::json::Json;
 use crate::pool::NodePool;
 
@@ -23,7 +22,7 @@ impl<'a> CurrentTemplate<'a> {
         let template = pool.object.get("spec").and_then(|spec| spec.get("template"));
         let version = annotation(pool, HASH_VERSION_ANNOTATION);
         let is_ours = version.is_none_or(|version| version == HASH_VERSION);
-        let provider = pool.template.node_class_group().and_then(Provider::of_group);
+        let provider = pool.template.provider();
         Self {
             pool,
             hash: template.filter(|_| is_ours).and_then(template_hash),

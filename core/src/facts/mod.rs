@@ -32,7 +32,6 @@ pub use provider::{
 pub(crate) use provider::{Cut, Known, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling};
 pub use release::{KarpenterVersion, ReleaseRange, SERVED_KINDS, ServedKind, UnknownRelease};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
-pub use schema_defaults::{as_stored, schema_defaults};
 pub use selection::{Selection, integer};
 pub use shape::Availability;
 pub use target::{ReleaseSource, TargetKarpenter, Words};

@@ -1,106 +1,178 @@
-//! What the API server itself writes into a NodePool, by the definition of each release, before it calls any
-//! webhook.
+//! What the API server makes of a NodePool by its definition, before it calls any webhook: nulls are dropped, and defaults
+//! are written.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::shape::{Constraints, Shape, nodepool};
 use super::{ApiVersion, KarpenterVersion, Provider, TargetKarpenter};
 
+const EXPIRE_AFTER: &str = "/template/spec/expireAfter";
+
+/// Either keyword lets an object have any fields.
+const OPENING: [&str; 2] = ["x-kubernetes-preserve-unknown-fields", "additionalProperties"];
+
 impl TargetKarpenter {
-    /// The NodePool as the API server of this cluster would complete it: by the definition, if it is known and used for
-    /// verdicts, else by that of the release.
+    /// The NodePool as the API server of this cluster completes it: by the definition, if it is known and used for verdicts,
+    /// else by that of the release. A field that the definition does not have stays, to be reported.
     // karpenter: pkg/apis/v1/nodepool.go NodePoolSpec.Disruption
     // karpenter: pkg/apis/v1/nodepool.go Disruption.Budgets
     pub fn completed(&self, object: &Value, version: ApiVersion) -> Value {
-        match self.schema(version) {
-            Some(schema) => {
-                let mut completed = object.clone();
-                if let Some(spec) = completed.get_mut("spec") {
-                    schema.complete(spec);
-                }
-                completed
+        self.prepared(object, version, Unknown::Kept)
+    }
+
+    /// The NodePool as the API server of this cluster stores it: completed, and without fields that the definition does not
+    /// have.
+    pub fn stored(&self, object: &Value, version: ApiVersion) -> Value {
+        self.prepared(object, version, Unknown::Dropped)
+    }
+
+    fn prepared(&self, object: &Value, version: ApiVersion, unknown: Unknown) -> Value {
+        let mut prepared = object.clone();
+        let Some(spec) = prepared.get_mut("spec") else {
+            return prepared;
+        };
+        if let Some(schema) = self.schema(version) {
+            prepare(spec, Place::Schema(schema.spec()), unknown);
+            return prepared;
+        }
+        let writes_expiry = spec.pointer(EXPIRE_AFTER).is_none_or(Value::is_null) && has_own_expiry(spec);
+        if let Some(place) = Place::Table(nodepool(version), self.release()).field("spec") {
+            prepare(spec, place, unknown);
+        }
+        if writes_expiry && let Some(Value::Object(template)) = spec.pointer_mut("/template/spec") {
+            template.remove("expireAfter");
+        }
+        prepared
+    }
+}
+
+/// Whether the provider has a default of its own for `expireAfter`, which its definition leaves out.
+fn has_own_expiry(spec: &Value) -> bool {
+    let group = spec.pointer("/template/spec/nodeClassRef/group");
+    let provider = group.and_then(Value::as_str).and_then(Provider::of_group);
+    provider.is_some_and(|provider| provider.settings.expire_after.is_some())
+}
+
+/// What becomes of a field that the definition does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    Kept,
+    Dropped,
+}
+
+/// What a definition says of a value.
+#[derive(Debug, Clone, Copy)]
+enum Place<'d> {
+    /// By the table of all releases, for this one.
+    Table(&'static Shape, KarpenterVersion),
+    /// By the schema of an installed definition.
+    Schema(&'d Map<String, Value>),
+}
+
+impl<'d> Place<'d> {
+    /// A named field of an object.
+    fn field(self, name: &str) -> Option<Self> {
+        self.fields()
+            .find_map(|(known, place)| (known == name).then_some(place))
+    }
+
+    /// The named fields of an object.
+    fn fields(self) -> impl Iterator<Item = (&'d str, Self)> {
+        let (table, schema) = match self {
+            Self::Table(shape, release) => (Some((inner(shape), release)), None),
+            Self::Schema(schema) => (None, schema.get("properties").and_then(Value::as_object)),
+        };
+        let table = table.into_iter().flat_map(|(shape, release)| {
+            let fields = match shape {
+                Shape::Object(fields) | Shape::Open(fields) => *fields,
+                _ => &[],
+            };
+            fields
+                .iter()
+                .map(move |(name, shape)| (*name, Self::Table(shape, release)))
+        });
+        let schema = schema.into_iter().flatten();
+        let schema =
+            schema.filter_map(|(name, schema)| Some((name.as_str(), Self::Schema(schema.as_object()?))));
+        table.chain(schema)
+    }
+
+    /// The elements of a list.
+    fn elements(self) -> Option<Self> {
+        match self {
+            Self::Table(shape, release) => match inner(shape) {
+                Shape::List(element) => Some(Self::Table(element, release)),
+                _ => None,
+            },
+            Self::Schema(schema) => schema.get("items")?.as_object().map(Self::Schema),
+        }
+    }
+
+    /// The values of an object with keys of the user's choice.
+    fn values(self) -> Option<Self> {
+        match self {
+            Self::Table(shape, release) => match inner(shape) {
+                Shape::Map(value) => Some(Self::Table(value, release)),
+                _ => None,
+            },
+            Self::Schema(schema) => schema.get("additionalProperties")?.as_object().map(Self::Schema),
+        }
+    }
+
+    /// What is written if there is no value.
+    fn default(self) -> Option<Value> {
+        match self {
+            Self::Table(Shape::Constrained(constraints, _), release) => {
+                serde_json::from_str(Constraints::new(constraints).default(release)?).ok()
             }
-            None => schema_defaults(object, version, self.release()),
+            Self::Table(..) => None,
+            Self::Schema(schema) => schema.get("default").cloned(),
+        }
+    }
+
+    /// Whether unknown fields of an object are stored.
+    fn is_open(self) -> bool {
+        match self {
+            Self::Table(shape, _) => !matches!(inner(shape), Shape::Object(_)),
+            Self::Schema(schema) => OPENING
+                .iter()
+                .any(|keyword| schema.get(*keyword) == Some(&Value::Bool(true))),
         }
     }
 }
 
-/// The NodePool as the API server would complete it by the definition of this release. A field is written if it is
-/// absent or null and its parent is an object; existing values are never changed. No `expireAfter` is written where the
-/// provider has one of its own.
-pub fn schema_defaults(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
-    let mut completed = object.clone();
-    complete(&mut completed, nodepool(version), release);
-    let group = object.pointer("/spec/template/spec/nodeClassRef/group");
-    if Provider::settings_of(group.and_then(Value::as_str))
-        .expire_after
-        .is_some()
-        && let Some(before) = object.pointer(TEMPLATE)
-        && let Some(Value::Object(after)) = completed.pointer_mut(TEMPLATE)
-        && before.get(EXPIRE_AFTER).is_none_or(Value::is_null)
-    {
-        after.remove(EXPIRE_AFTER);
+/// The shape without its constraints.
+fn inner(shape: &'static Shape) -> &'static Shape {
+    match shape {
+        Shape::Constrained(_, shape) => inner(shape),
+        shape => shape,
     }
-    completed
 }
 
-/// The spec as the API server would store it by the definition of this release: unknown fields and nulls dropped, then
-/// completed.
-pub fn as_stored(object: &Value, version: ApiVersion, release: KarpenterVersion) -> Value {
-    let mut stored = object.clone();
-    if let Some(spec) = stored.get_mut("spec")
-        && let Shape::Object(fields) = nodepool(version)
-        && let Some((_, shape)) = fields.iter().find(|(name, _)| *name == "spec")
-    {
-        prune(spec, shape);
-    }
-    schema_defaults(&stored, version, release)
-}
-
-fn prune(value: &mut Value, shape: &Shape) {
-    match (shape, value) {
-        (Shape::Constrained(_, shape), value) => prune(value, shape),
-        (Shape::List(element), Value::Array(list)) => list.iter_mut().for_each(|value| prune(value, element)),
-        (Shape::Map(inner), Value::Object(map)) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(|value| prune(value, inner));
-        }
-        (Shape::Object(fields), Value::Object(map)) => {
-            map.retain(|name, value| {
-                let known = fields.iter().find(|(known, _)| known == name);
-                known.filter(|_| !value.is_null()).is_some_and(|(_, shape)| {
-                    prune(value, shape);
-                    true
-                })
+/// Prunes and completes a value. Lists keep their nulls.
+fn prepare(value: &mut Value, place: Place<'_>, unknown: Unknown) {
+    match value {
+        Value::Object(map) => {
+            let of = |name: &str| place.field(name).or_else(|| place.values());
+            map.retain(|name, value| match of(name) {
+                Some(_) => !value.is_null(),
+                None => unknown == Unknown::Kept || place.is_open(),
             });
-        }
-        _ => {}
-    }
-}
-
-const TEMPLATE: &str = "/spec/template/spec";
-const EXPIRE_AFTER: &str = "expireAfter";
-
-fn complete(value: &mut Value, shape: &Shape, release: KarpenterVersion) {
-    match (shape, value) {
-        (Shape::Constrained(_, shape), value) => complete(value, shape, release),
-        (Shape::List(element), Value::Array(list)) => {
-            for value in list {
-                complete(value, element, release);
+            for (name, default) in place
+                .fields()
+                .filter_map(|(name, place)| Some((name, place.default()?)))
+            {
+                map.entry(name).or_insert(default);
+            }
+            for (name, value) in map {
+                if let Some(place) = of(name) {
+                    prepare(value, place, unknown);
+                }
             }
         }
-        (Shape::Object(fields), Value::Object(map)) => {
-            for (name, shape) in *fields {
-                if map.get(*name).is_none_or(Value::is_null)
-                    && let Shape::Constrained(constraints, _) = shape
-                    && let Some(default) = Constraints::new(constraints).default(release)
-                    && let Ok(default) = serde_json::from_str(default)
-                {
-                    map.insert((*name).to_owned(), default);
-                }
-                if let Some(value) = map.get_mut(*name) {
-                    complete(value, shape, release);
-                }
+        Value::Array(list) => {
+            if let Some(place) = place.elements() {
+                list.iter_mut().for_each(|value| prepare(value, place, unknown));
             }
         }
         _ => {}
@@ -126,7 +198,7 @@ mod tests {
                 },
             },
         });
-        let stored = as_stored(&pool, ApiVersion::V1, KarpenterVersion::NEWEST);
+        let stored = TargetKarpenter::default().stored(&pool, ApiVersion::V1);
         assert_eq!(stored["metadata"], pool["metadata"]);
         assert_eq!(stored["spec"]["limits"], json!({"nodes": "5"}));
         assert_eq!(stored["spec"].get("foo"), None);
@@ -146,7 +218,7 @@ mod tests {
             json!({"spec": {"template": {"spec": {"nodeClassRef": class, "expireAfter": expiry}}}})
         };
         let expiry = |object: &Value| {
-            let completed = schema_defaults(object, ApiVersion::V1, KarpenterVersion::NEWEST);
+            let completed = TargetKarpenter::default().completed(object, ApiVersion::V1);
             completed.pointer("/spec/template/spec/expireAfter").cloned()
         };
         assert_eq!(

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::kinds::{MapOf, Switch, Text, word, wrong};
 use super::record::{did_you_mean, record};
 use super::texts::{PROVIDER_RELEASE, RELEASE};
-use crate::facts::{KarpenterVersion, PROVIDER_IDS, Provider, ProviderVersion, TargetKarpenter};
+use crate::facts::{
+    KarpenterVersion, PROVIDER_IDS, Provider, ProviderSettings, ProviderVersion, TargetKarpenter,
+};
 use crate::value::words;
 
 record! {
@@ -112,9 +114,8 @@ impl DeclaredCluster {
             .filter(|_| self.provider.is_some_and(|declared| declared.id == provider.id))
     }
 
-    /// The state of a feature gate for a pool with a node class of this group.
-    pub fn gate(&self, gate: FeatureGate, group: Option<&str>) -> GateState {
-        let settings = Provider::settings_of(group);
+    /// The state of a feature gate for a pool of a provider with these settings.
+    pub fn gate(&self, gate: FeatureGate, settings: &ProviderSettings) -> GateState {
         if settings.has_gate_on(gate.as_str()) {
             return GateState::On;
         }

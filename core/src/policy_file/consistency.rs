@@ -7,7 +7,7 @@ use crate::policy::record::{At, Found};
 use crate::policy::{DurationBounds, Policy};
 use crate::review::{Request, Subject, review_file};
 use crate::rules::find;
-use crate::rules::label_verdict::reserved;
+use crate::rules::reserved_labels::reserved;
 use serde_json::{Value, json};
 
 /// The contradictions of a policy.

@@ -1,24 +1,24 @@
 //! The door: how many entries of each list and map of a NodePool are read. What an object has beyond that is counted,
-//! and nothing else is read of that list. So the work behind the door is bounded, whatever a client sends.
+//! and nothing else is read of that list. So the work behind the door has an end, whatever a client sends.
 //!
-//! A bound holds for one object. Texts and streams of many objects are bounded by their bytes.
+//! The numbers hold for one object. Texts and streams of many objects are limited by their bytes.
 
 use super::Field;
 use crate::diagnostic::{FieldPath, Segment};
 use crate::json::{Json, Object};
 
-/// How many entries of a list or map are read.
+/// A list or map, and how many of its entries are read.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct Entries {
     /// Where the list is, such as `spec.disruption.budgets[].reasons`.
     pub path: &'static str,
     /// The most entries.
     pub most: usize,
-    /// Who sets the bound.
+    /// Who says so.
     pub source: Source,
 }
 
-/// The source of a bound.
+/// Who says how many entries are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The definition of the newest release, for the list of v1.
@@ -29,43 +29,48 @@ pub(crate) enum Source {
     OwnTogether,
 }
 
-const fn bound(path: &'static str, most: usize, source: Source) -> Bound {
-    Bound { path, most, source }
+const fn at_most(path: &'static str, most: usize, source: Source) -> Entries {
+    Entries { path, most, source }
 }
 
-pub(crate) static LABELS: Bound = bound("metadata.labels", 500, Source::Own);
-pub(crate) static ANNOTATIONS: Bound = bound("metadata.annotations", 500, Source::Own);
-pub(crate) static LIMITS: Bound = bound("spec.limits", 100, Source::Own);
-pub(crate) static BUDGETS: Bound = bound("spec.disruption.budgets", 50, Source::Definition);
-pub(crate) static REASONS: Bound = bound("spec.disruption.budgets[].reasons", 50, Source::Definition);
-pub(crate) static TEMPLATE_LABELS: Bound = bound("spec.template.metadata.labels", 100, Source::Definition);
-pub(crate) static TEMPLATE_ANNOTATIONS: Bound = bound("spec.template.metadata.annotations", 500, Source::Own);
-pub(crate) static REQUIREMENTS: Bound = bound("spec.template.spec.requirements", 100, Source::Definition);
-pub(crate) static VALUES: Bound = bound(
+pub(crate) static LABELS: Entries = at_most("metadata.labels", 500, Source::Own);
+pub(crate) static ANNOTATIONS: Entries = at_most("metadata.annotations", 500, Source::Own);
+pub(crate) static LIMITS: Entries = at_most("spec.limits", 100, Source::Own);
+pub(crate) static BUDGETS: Entries = at_most("spec.disruption.budgets", 50, Source::Definition);
+pub(crate) static REASONS: Entries = at_most("spec.disruption.budgets[].reasons", 50, Source::Definition);
+pub(crate) static TEMPLATE_LABELS: Entries =
+    at_most("spec.template.metadata.labels", 100, Source::Definition);
+pub(crate) static TEMPLATE_ANNOTATIONS: Entries =
+    at_most("spec.template.metadata.annotations", 500, Source::Own);
+pub(crate) static REQUIREMENTS: Entries = at_most("spec.template.spec.requirements", 100, Source::Definition);
+pub(crate) static VALUES: Entries = at_most(
     "spec.template.spec.requirements[].values",
     30_000,
     Source::OwnTogether,
 );
-pub(crate) static TAINTS: Bound = bound("spec.template.spec.taints", 100, Source::Own);
-pub(crate) static STARTUP_TAINTS: Bound = bound("spec.template.spec.startupTaints", 100, Source::Own);
+pub(crate) static TAINTS: Entries = at_most("spec.template.spec.taints", 100, Source::Own);
+pub(crate) static STARTUP_TAINTS: Entries = at_most("spec.template.spec.startupTaints", 100, Source::Own);
 /// The map in `spec.template.spec.resources`. Only v1beta1 has it.
-pub(crate) static RESOURCES: Bound = bound("spec.template.spec.resources.requests", 100, Source::Own);
+pub(crate) static RESOURCES: Entries = at_most("spec.template.spec.resources.requests", 100, Source::Own);
 /// The list of `spec.template.spec.kubelet`. Only v1beta1 has it.
-pub(crate) static CLUSTER_DNS: Bound = bound("spec.template.spec.kubelet.clusterDNS", 100, Source::Own);
+pub(crate) static CLUSTER_DNS: Entries = at_most("spec.template.spec.kubelet.clusterDNS", 100, Source::Own);
 /// The maps of `spec.template.spec.kubelet`.
-pub(crate) static KUBELET: [Bound; 5] = [
-    bound("spec.template.spec.kubelet.evictionHard", 100, Source::Own),
-    bound("spec.template.spec.kubelet.evictionSoft", 100, Source::Own),
-    bound(
+pub(crate) static KUBELET: [Entries; 5] = [
+    at_most("spec.template.spec.kubelet.evictionHard", 100, Source::Own),
+    at_most("spec.template.spec.kubelet.evictionSoft", 100, Source::Own),
+    at_most(
         "spec.template.spec.kubelet.evictionSoftGracePeriod",
         100,
         Source::Own,
     ),
-    bound("spec.template.spec.kubelet.kubeReserved", 100, Source::Own),
-    bound("spec.template.spec.kubelet.systemReserved", 100, Source::Own),
+    at_most("spec.template.spec.kubelet.kubeReserved", 100, Source::Own),
+    at_most("spec.template.spec.kubelet.systemReserved", 100, Source::Own),
 ];
 
-impl Bound {
+/// How many unknown fields of one object are named. The API server rejects an object with one as one with many.
+pub(crate) const UNKNOWN_FIELDS: usize = 50;
+
+impl Entries {
     /// The path of the list in an object. `index` is that of the element around it, if there is one.
     pub fn path(&self, index: usize) -> FieldPath {
         let steps = self.path.split('.').flat_map(|step| {
@@ -85,7 +90,7 @@ impl Bound {
 /// A list or map with more entries than are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Beyond<'a> {
-    pub bound: &'static Bound,
+    pub entries: &'static Entries,
     /// Where it is.
     pub path: FieldPath,
     /// How many entries it has, or all lists up to it together.
@@ -106,60 +111,60 @@ impl Beyond<'_> {
 pub(crate) struct Door<'a> {
     /// Those that are not let in.
     pub beyond: Vec<Beyond<'a>>,
-    /// The entries of the lists that share a bound.
+    /// The entries of the lists that are counted together.
     together: usize,
 }
 
 impl<'a> Door<'a> {
-    /// The list of a bound, in this object.
-    pub fn list(&mut self, of: Option<&'a Object<'a>>, bound: &'static Bound) -> Field<&'a [Json<'a>]> {
-        self.list_in(0, of, bound)
+    /// The list of this path, in this object.
+    pub fn list(&mut self, of: Option<&'a Object<'a>>, entries: &'static Entries) -> Field<&'a [Json<'a>]> {
+        self.list_in(0, of, entries)
     }
 
-    /// The list of a bound, in the element with this index.
+    /// The list of this path, in the element with this index.
     pub fn list_in(
         &mut self,
         index: usize,
         of: Option<&'a Object<'a>>,
-        bound: &'static Bound,
+        entries: &'static Entries,
     ) -> Field<&'a [Json<'a>]> {
-        let list = Field::list(of, bound.field());
+        let list = Field::list(of, entries.field());
         match list {
-            Field::Present(entries) if !self.admits(entries.len(), index, of, bound) => Field::Beyond,
+            Field::Present(list) if !self.admits(list.len(), index, of, entries) => Field::Beyond,
             list => list,
         }
     }
 
-    /// The map of a bound, in this object.
-    pub fn map(&mut self, of: Option<&'a Object<'a>>, bound: &'static Bound) -> Field<Map<'a>> {
-        Field::map_in(of, bound.field()).map(|all: &Object<'_>| Map {
+    /// The map of this path, in this object.
+    pub fn map(&mut self, of: Option<&'a Object<'a>>, entries: &'static Entries) -> Field<Map<'a>> {
+        Field::map_in(of, entries.field()).map(|all: &Object<'_>| Map {
             all,
-            is_beyond: !self.admits(kept(all, bound.most), 0, of, bound),
+            is_beyond: !self.admits(kept(all, entries.most), 0, of, entries),
         })
     }
 
     fn admits(
         &mut self,
-        entries: usize,
+        count: usize,
         index: usize,
         of: Option<&'a Object<'a>>,
-        bound: &'static Bound,
+        entries: &'static Entries,
     ) -> bool {
-        let before = match bound.source {
+        let before = match entries.source {
             Source::OwnTogether => self.together,
             Source::Definition | Source::Own => 0,
         };
-        let actual = before.saturating_add(entries);
-        if actual <= bound.most {
-            if bound.source == Source::OwnTogether {
+        let actual = before.saturating_add(count);
+        if actual <= entries.most {
+            if entries.source == Source::OwnTogether {
                 self.together = actual;
             }
             return true;
         }
-        if let Some(value) = of.and_then(|of| of.get(bound.field())) {
-            let path = bound.path(index);
+        if let Some(value) = of.and_then(|of| of.get(entries.field())) {
+            let path = entries.path(index);
             self.beyond.push(Beyond {
-                bound,
+                entries,
                 path,
                 actual,
                 value,
@@ -216,6 +221,27 @@ impl<'a> IntoIterator for Map<'a> {
     }
 }
 
+/// All of them.
+#[cfg(test)]
+pub(crate) fn lists_and_maps() -> impl Iterator<Item = &'static Entries> {
+    let single = [
+        &LABELS,
+        &ANNOTATIONS,
+        &LIMITS,
+        &BUDGETS,
+        &REASONS,
+        &TEMPLATE_LABELS,
+        &TEMPLATE_ANNOTATIONS,
+        &REQUIREMENTS,
+        &VALUES,
+        &TAINTS,
+        &STARTUP_TAINTS,
+        &RESOURCES,
+        &CLUSTER_DNS,
+    ];
+    single.into_iter().chain(&KUBELET)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -226,25 +252,6 @@ mod tests {
     use super::*;
     use crate::facts::shape::{Shape, nodepool};
     use crate::facts::{ApiVersion, KarpenterVersion};
-
-    fn bounds() -> impl Iterator<Item = &'static Bound> {
-        let single = [
-            &LABELS,
-            &ANNOTATIONS,
-            &LIMITS,
-            &BUDGETS,
-            &REASONS,
-            &TEMPLATE_LABELS,
-            &TEMPLATE_ANNOTATIONS,
-            &REQUIREMENTS,
-            &VALUES,
-            &TAINTS,
-            &STARTUP_TAINTS,
-            &RESOURCES,
-            &CLUSTER_DNS,
-        ];
-        single.into_iter().chain(&KUBELET)
-    }
 
     /// The paths of the lists and maps of a shape.
     fn lists(shape: &Shape, path: &str, found: &mut Vec<String>) {
@@ -265,35 +272,35 @@ mod tests {
     }
 
     #[test]
-    fn each_list_and_map_has_one_bound_and_karpenters_is_that_of_the_newest_definition() {
+    fn each_list_and_map_has_one_number_and_karpenters_is_that_of_the_newest_definition() {
         let mut found = Vec::new();
         for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
             lists(nodepool(version), "", &mut found);
         }
         found.sort();
         found.dedup();
-        let mut known: Vec<&str> = bounds().map(|bound| bound.path).collect();
+        let mut known: Vec<&str> = lists_and_maps().map(|entries| entries.path).collect();
         known.sort_unstable();
         assert_eq!(found, known);
-        for bound in bounds() {
+        for entries in lists_and_maps() {
             let defined = nodepool(ApiVersion::V1)
-                .at(bound.path)
+                .at(entries.path)
                 .most(KarpenterVersion::NEWEST);
-            let of_definition = (bound.source == Source::Definition).then_some(bound.most);
-            assert_eq!(of_definition, defined, "{}", bound.path);
+            let of_definition = (entries.source == Source::Definition).then_some(entries.most);
+            assert_eq!(of_definition, defined, "{}", entries.path);
         }
     }
 
-    /// An object with `count` entries in the list or map of a bound.
-    fn with(bound: &Bound, count: usize) -> Value {
+    /// An object with `count` entries in this list or map.
+    fn with(entries: &Entries, count: usize) -> Value {
         let map = || -> BTreeMap<String, &str> { (0..count).map(|at| (format!("k{at}"), "1")).collect() };
         let strings = || vec!["1"; count];
-        let mut value = match bound.field() {
+        let mut value = match entries.field() {
             "values" | "reasons" | "clusterDNS" => json!(strings()),
             "budgets" | "requirements" | "taints" | "startupTaints" => json!(vec![json!({}); count]),
             _ => json!(map()),
         };
-        for step in bound.path.rsplit('.') {
+        for step in entries.path.rsplit('.') {
             value = match step.strip_suffix("[]") {
                 Some(list) => json!({list: [value]}),
                 None => json!({step: value}),
@@ -303,10 +310,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_at_its_bound_is_let_in_and_a_longer_one_is_counted() {
-        for bound in bounds() {
-            for (count, beyond) in [(bound.most, None), (bound.most + 1, Some(bound.most + 1))] {
-                let object = with(bound, count);
+    fn a_list_at_the_most_is_let_in_and_a_longer_one_is_counted() {
+        for entries in lists_and_maps() {
+            for (count, beyond) in [(entries.most, None), (entries.most + 1, Some(entries.most + 1))] {
+                let object = with(entries, count);
                 let object = Json::from(&object);
                 let pool = NodePool::view(ApiVersion::V1Beta1, &object);
                 let found: Vec<_> = pool
@@ -314,7 +321,7 @@ mod tests {
                     .iter()
                     .map(|one| (one.path.to_string(), one.actual))
                     .collect();
-                let path = bound.path(0).to_string();
+                let path = entries.path(0).to_string();
                 assert_eq!(
                     found,
                     Vec::from_iter(beyond.map(|actual| (path, actual))),

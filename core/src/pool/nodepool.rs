@@ -86,9 +86,17 @@ impl<'a> NodePool<'a> {
     }
 
     /// Whether the author of the object wrote a field, and not the API server.
-    pub(crate) fn is_written(&self, path: &FieldPath) -> bool {
+    pub fn is_written(&self, path: &FieldPath) -> bool {
         let is_present = |object: &Json<'_>| path.find(object).is_some_and(|value| !value.is_null());
         self.written.is_none_or(is_present)
+    }
+
+    /// The list under a key of an object in the pool, if the door has let it in.
+    pub(crate) fn list<'v>(&self, of: &'v Object<'v>, key: &str) -> Field<&'v [Json<'v>]> {
+        match of.get(key) {
+            Some(list) if self.beyond.iter().any(|beyond| beyond.is(list)) => Field::Beyond,
+            _ => Field::list(of, key),
+        }
     }
 
     /// The value of an annotation.

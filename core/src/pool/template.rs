@@ -7,7 +7,9 @@ use super::field::child;
 use super::taint::{Taint, TaintList};
 use super::{Field, Map};
 use crate::diagnostic::{FieldPath, Segment};
-use crate::facts::{ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Operator, Selection, integer};
+use crate::facts::{
+    ApiVersion, DO_NOT_DISRUPT_ANNOTATION, Operator, Provider, ProviderSettings, Selection, integer,
+};
 use crate::json::{Json, Object};
 use crate::value::label::split_key;
 
@@ -32,6 +34,8 @@ pub struct Template<'a> {
     pub termination_grace_period: Field<&'a str>,
     /// `spec.kubelet`. Only v1beta1 knows it.
     pub kubelet: Field<&'a Object<'a>>,
+    /// The maps in it, in the order of [`door::KUBELET`].
+    pub(crate) kubelet_maps: [Field<Map<'a>>; door::KUBELET.len()],
     /// `spec.resources`. Only v1beta1 knows it.
     pub resources: Field<&'a Object<'a>>,
 }
@@ -150,6 +154,22 @@ impl<'a> Template<'a> {
         Some(group).filter(|group| !group.is_empty())
     }
 
+    /// The provider of its machines, if there is data on it: that of its node class, or else the one that is declared.
+    pub fn provider_or(&self, declared: Option<&'static Provider>) -> Option<&'static Provider> {
+        self.node_class_group().map_or(declared, Provider::of_group)
+    }
+
+    /// The provider of its machines, if its node class shows one on which there is data.
+    pub fn provider(&self) -> Option<&'static Provider> {
+        self.provider_or(None)
+    }
+
+    /// What the provider sets; without one, what Karpenter does.
+    pub fn settings(&self) -> &'static ProviderSettings {
+        let provider = self.provider();
+        provider.map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
+    }
+
     pub(crate) fn view(version: ApiVersion, template: Option<&'a Object<'a>>, door: &mut Door<'a>) -> Self {
         let metadata = child(template, "metadata");
         let spec = child(template, "spec");
@@ -157,9 +177,6 @@ impl<'a> Template<'a> {
         if kubelet.is_some() || resources.is_some() {
             let _ = door.list(kubelet, &door::CLUSTER_DNS);
             let _ = door.map(resources, &door::RESOURCES);
-            for bound in &door::KUBELET {
-                let _ = door.map(kubelet, bound);
-            }
         }
         Self {
             version,
@@ -177,6 +194,7 @@ impl<'a> Template<'a> {
                 .views(|index, taint| Taint::view(TaintList::StartupTaints, index, taint)),
             termination_grace_period: Field::text(spec, "terminationGracePeriod"),
             kubelet: Field::map_in(spec, "kubelet"),
+            kubelet_maps: door::KUBELET.each_ref().map(|entries| door.map(kubelet, entries)),
             resources: Field::map_in(spec, "resources"),
         }
     }

@@ -1,7 +1,7 @@
 //! What the API does not accept of an object: [`violations`] walks it together with the table of fields. All other code can then
 //! silently skip a field of the wrong type, or one that the API does not know.
 
-use super::door::Beyond;
+use super::door::{Beyond, UNKNOWN_FIELDS};
 use crate::diagnostic::{FieldPath, Segment};
 use crate::facts::KarpenterVersion;
 use crate::facts::shape::{Constraint, FieldShapes, Shape};
@@ -27,6 +27,13 @@ pub(crate) enum SchemaViolation<'a> {
         name: &'a str,
         /// The fields that the API knows there.
         known: FieldShapes,
+    },
+    /// More fields of one object that the API does not know than are named.
+    UnknownToo {
+        /// The path of the object.
+        path: FieldPath,
+        /// How many.
+        count: usize,
     },
     /// A value, or a missing one, that violates a constraint.
     Unmet {
@@ -117,8 +124,9 @@ fn walk<'a>(
                     inside(Step::Field(name), value, shape);
                 }
             }
-            if seen < map.len() && matches!(shape, Shape::Object(_)) {
-                unknown(map, fields, path, found);
+            let more = map.len().saturating_sub(seen);
+            if more > 0 && matches!(shape, Shape::Object(_)) {
+                unknown((map, more), fields, path, found);
             }
         }
         _ => found(SchemaViolation::Mistyped {
@@ -144,23 +152,29 @@ fn is_plain(value: &Json<'_>, shape: &'static Shape) -> bool {
     }
 }
 
-/// Reports the fields that are not in the table. Strict decoding rejects an unknown field even if it is null.
+/// Reports the fields that are not in the table, and how many. Strict decoding rejects an unknown field even if it is null.
 fn unknown<'a>(
-    map: &'a Object<'a>,
+    (map, count): (&'a Object<'a>, usize),
     known: FieldShapes,
     path: &[Step<'a>],
     found: &mut impl FnMut(SchemaViolation<'a>),
 ) {
-    for (name, _) in map {
-        if known.iter().any(|(known, _)| *known == name) {
-            continue;
-        }
+    let unknown = map
+        .keys()
+        .filter(|name| !known.iter().any(|(known, _)| known == name));
+    for name in unknown.take(UNKNOWN_FIELDS) {
         let last = Step::Key(name);
         let steps = path.iter().chain(std::iter::once(&last));
         found(SchemaViolation::Unknown {
             path: steps.map(Step::to_segment).collect(),
             name,
             known,
+        });
+    }
+    if count > UNKNOWN_FIELDS {
+        found(SchemaViolation::UnknownToo {
+            path: path.iter().map(Step::to_segment).collect(),
+            count: count - UNKNOWN_FIELDS,
         });
     }
 }
@@ -201,7 +215,7 @@ mod tests {
                 lines.push(match violation {
                     SchemaViolation::Mistyped { path, expected, .. } => format!("{path} must be {expected}"),
                     SchemaViolation::Unknown { path, .. } => format!("{path} is unknown"),
-                    SchemaViolation::Unmet { .. } => return,
+                    SchemaViolation::UnknownToo { .. } | SchemaViolation::Unmet { .. } => return,
                 });
             },
         );

@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
 
     /// The provider of a template's machines, if there is data on it.
     pub fn provider_of(&self, template: &Template<'_>) -> Option<&'static Provider> {
-        self.group_of(template).and_then(Provider::of_group)
+        template.provider_or(self.policy.cluster.provider)
     }
 
     /// Whether the definition of the release rejects a text at this path: its pattern, format, length or enumeration.

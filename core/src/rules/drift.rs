@@ -350,8 +350,10 @@ fn room(pool: &NodePool<'_>, limits: &PoolLimits<'_>, nodes: Option<u32>, policy
         .saturating_add(limit.surge(pool))
         .saturating_sub(nodes);
     if !pool.replicas.is_absent() {
-        let group = pool.template.node_class_group();
-        let terminates_first = policy.cluster.gate(FeatureGate::TerminateFirstDrift, group) == GateState::On;
+        let terminates_first = policy
+            .cluster
+            .gate(FeatureGate::TerminateFirstDrift, pool.template.settings())
+            == GateState::On;
         return if left == 0 && terminates_first {
             Room::Any
         } else {

@@ -4,13 +4,17 @@ use serde_json::Value;
 
 use super::findings::{Findings, UNREADABLE};
 use super::{constraints, moved};
-use crate::diagnostic::{Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, nearest};
+use crate::diagnostic::{
+    Edit, ErrorType, FieldPath, MAX_KEPT, Origin, Segment, Suggestion, counted, nearest,
+};
 use crate::facts::shape::{FieldShapes, Shape, nodepool};
 use crate::facts::{ApiVersion, LabelValues, Operator, Provider};
 use crate::json::Json;
-use crate::pool::NodePool;
-use crate::pool::{SchemaViolation, violations};
+use crate::pool::{NodePool, SchemaViolation, violations};
 use crate::rules::rule::Rule;
+
+/// What follows from a field that the API does not know.
+const DROPPED: &str = "kubectl rejects the field, and other clients silently drop it";
 
 pub static FIELD_TYPE: Rule = rule!("field-type", Error, Schema);
 pub static FIELD_UNKNOWN: Rule = rule!("field-unknown", Error, Schema);
@@ -32,6 +36,14 @@ pub fn check(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
             } => report_type(object, path, value, expected, findings),
             SchemaViolation::Unknown { path, name, known } => {
                 report_unknown(object, path, name, known, &mut spelling, findings);
+            }
+            SchemaViolation::UnknownToo { path, count } => {
+                let version = spelling.version.as_str();
+                let more = counted(count, "more field");
+                let title = format!("karpenter.sh/{version} does not have {more} here");
+                findings
+                    .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, title)
+                    .consequence(DROPPED);
             }
             SchemaViolation::Unmet {
                 path,
@@ -173,7 +185,7 @@ fn report_unknown(
     let title = format!("karpenter.sh/{} has no such field", spelling.version.as_str());
     findings
         .report(&FIELD_UNKNOWN, path, ErrorType::Unknown, title)
-        .consequence("kubectl rejects the field, and other clients silently drop it")
+        .consequence(DROPPED)
         .suggest_if_known(suggestion);
 }
 
@@ -276,10 +288,13 @@ mod tests {
     use crate::rules::testing::errors;
 
     #[test]
-    fn a_flood_of_unknown_fields_costs_little() {
+    fn of_a_flood_of_unknown_fields_the_first_are_named_and_the_rest_counted() {
         let flood: serde_json::Map<String, Value> = (0..100_000)
             .map(|number| (format!("field{number}"), json!(1)))
             .collect();
-        assert_eq!(errors(&json!({"spec": flood})).len(), 100);
+        let errors = errors(&json!({"spec": flood}));
+        assert_eq!(errors.len(), 51);
+        let last = errors.last().expect("an error");
+        assert!(last.contains("does not have 99950 more fields here"), "{last}");
     }
 }

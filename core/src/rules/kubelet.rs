@@ -8,7 +8,7 @@ use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
 use crate::facts::{ApiVersion, Installed, KarpenterVersion, Provider, ProviderVersion, ReleaseSource};
 use crate::json::{Json, Object};
 use crate::pool::door::KUBELET as KUBELET_MAPS;
-use crate::pool::{NodePool, Template};
+use crate::pool::{Field, Map, NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -36,7 +36,8 @@ pub static KUBELET_CONVERSION: Rule = rule!("kubelet-conversion", Error, Silent)
 /// The annotation that keeps the `kubelet` settings of v1beta1 for Karpenter 1.0.
 // karpenter 1.0.8: pkg/apis/v1/labels.go KubeletCompatibilityAnnotationKey
 const CONVERTED: &str = "compatibility.karpenter.sh/v1beta1-kubelet-conversion";
-/// The group of the node classes of AWS.
+/// The group of the node classes of AWS. It stands here and not in the provider's data, because what its Karpenter does about
+/// one annotation is a fault of some releases, and nothing that a provider has.
 const AWS: &str = "karpenter.k8s.aws";
 
 /// Reports settings that the conversion to v1 moves to an annotation, and this annotation if nothing reads it.
@@ -108,7 +109,12 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
         return;
     }
     if let Some(kubelet) = template.kubelet.present() {
-        Kubelet { settings: kubelet }.check(findings);
+        let maps = &template.kubelet_maps;
+        Kubelet {
+            settings: kubelet,
+            maps,
+        }
+        .check(findings);
     }
     if template
         .resources
@@ -129,6 +135,8 @@ pub fn check(template: &Template<'_>, findings: &mut Findings<'_>) {
 
 struct Kubelet<'a> {
     settings: &'a Object<'a>,
+    /// Those of [`KUBELET_MAPS`].
+    maps: &'a [Field<Map<'a>>],
 }
 
 fn path(field: &'static str) -> FieldPath {
@@ -138,9 +146,8 @@ fn path(field: &'static str) -> FieldPath {
 impl<'a> Kubelet<'a> {
     /// The keys and strings of a setting that is a map.
     fn texts(&self, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let bound = KUBELET_MAPS.iter().find(|bound| bound.field() == field);
-        let map = self.settings.get(field).and_then(Json::as_object);
-        let map = map.filter(|map| bound.is_some_and(|bound| map.len() <= bound.most));
+        let mut maps = KUBELET_MAPS.iter().zip(self.maps);
+        let map = maps.find_map(|(entries, map)| (entries.field() == field).then_some(map.present()?));
         map.into_iter()
             .flatten()
             .filter_map(|(key, value)| Some((key, value.as_str()?)))

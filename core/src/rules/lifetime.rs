@@ -7,7 +7,7 @@ use super::findings::{Findings, UNREADABLE};
 use super::limits::{self, PoolLimits};
 use crate::api::NodeLimitMode;
 use crate::diagnostic::{ErrorType, FieldPath, Origin, Severity};
-use crate::facts::{ApiVersion, Provider};
+use crate::facts::ApiVersion;
 use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
 use crate::value::duration::{NillableDuration, NillableDurationError};
@@ -71,7 +71,7 @@ pub fn parse(
 
 /// True if nothing bounds how long a node may drain. Some providers bound it by themselves.
 pub fn drains_without_end(pool: &NodePool<'_>) -> bool {
-    let settings = Provider::settings_of(pool.template.node_class_group());
+    let settings = pool.template.settings();
     pool.template.termination_grace_period.is_absent() && settings.termination_grace_period.is_none()
 }
 

@@ -16,7 +16,7 @@ mod entries;
 mod fields;
 mod findings;
 mod kubelet;
-pub(crate) mod label_verdict;
+mod label_verdict;
 mod labels;
 mod lifetime;
 mod limits;
@@ -29,6 +29,7 @@ mod ratchet;
 mod removal;
 mod replicas;
 mod requirements;
+pub(crate) mod reserved_labels;
 mod schedules;
 mod taints;
 #[cfg(test)]

@@ -164,18 +164,17 @@ fn note_gate(pool: &NodePool<'_>, replicas: i64, findings: &mut Findings<'_>) {
         return;
     }
     let cluster = &findings.context.policy.cluster;
-    let (title, consequence) =
-        match cluster.gate(FeatureGate::StaticCapacity, pool.template.node_class_group()) {
-            GateState::On | GateState::Fixed => return,
-            GateState::Off => (
-                "the feature gate StaticCapacity is off according to the policy",
-                "the pool launches nothing",
-            ),
-            GateState::Unknown => (
-                "static pools require Karpenter's feature gate StaticCapacity",
-                "the gate is off by default, and then the pool launches nothing",
-            ),
-        };
+    let (title, consequence) = match cluster.gate(FeatureGate::StaticCapacity, pool.template.settings()) {
+        GateState::On | GateState::Fixed => return,
+        GateState::Off => (
+            "the feature gate StaticCapacity is off according to the policy",
+            "the pool launches nothing",
+        ),
+        GateState::Unknown => (
+            "static pools require Karpenter's feature gate StaticCapacity",
+            "the gate is off by default, and then the pool launches nothing",
+        ),
+    };
     findings
         .report(&REPLICAS_GATE, path(), ErrorType::note(&replicas.into()), title)
         .consequence(consequence)
@@ -197,11 +196,11 @@ fn is_step_towards(replicas: i64, limit: i64, old: &NodePool<'_>) -> bool {
 /// True if it is certain that a drifted node is terminated before its replacement is launched.
 fn terminates_first(pool: &NodePool<'_>, findings: &Findings<'_>) -> bool {
     let context = &findings.context;
-    let group = pool.template.node_class_group();
+    let settings = pool.template.settings();
     context.release.has(KarpenterVersion::TERMINATE_FIRST_DRIFT)
         && context
             .policy
             .cluster
-            .gate(FeatureGate::TerminateFirstDrift, group)
+            .gate(FeatureGate::TerminateFirstDrift, settings)
             == GateState::On
 }

@@ -14,11 +14,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::testing::completed;
-use crate::diagnostic::Report;
+use crate::diagnostic::{FieldPath, Report, Segment};
 use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::facts::{
     ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, TargetKarpenter,
-    schema_defaults,
 };
 use crate::json::Json;
 use crate::manifest::{Limits, parse};
@@ -337,7 +336,7 @@ fn a_pool_has_the_same_findings_as_it_is_written_and_as_the_api_server_completes
             let version = ApiVersion::parse(version).expect("v1 or v1beta1");
             let stored = |pool: &Value| {
                 let whole = completed(Subject::NodePool(version), &example.with_node_class(pool));
-                let mut stored = schema_defaults(&whole, version, example.release());
+                let mut stored = TargetKarpenter::from(example.release()).completed(&whole, version);
                 // Else the helper of the tests would fill it in.
                 if version == ApiVersion::V1
                     && let Some(Value::Object(spec)) = stored.pointer_mut("/spec/template/spec")
@@ -364,4 +363,37 @@ fn a_pool_has_the_same_findings_as_it_is_written_and_as_the_api_server_completes
             );
         }
     }
+}
+
+#[test]
+fn a_finding_on_what_is_not_written_stands_where_its_author_can_write_it_and_has_no_fix() {
+    let mut unwritten = 0;
+    for (rule, path) in files() {
+        let cases = Cases::read(&rule, &fs::read_to_string(&path).expect("a text"));
+        for example in cases.all.values().flatten() {
+            let Some(pool) = &example.pool else { continue };
+            let version = ApiVersion::parse(example.version.as_deref().unwrap_or("v1")).expect("a version");
+            let pool = completed(Subject::NodePool(version), &example.with_node_class(pool));
+            for finding in example.report().diagnostics() {
+                let is_written = |path: &FieldPath| pool.pointer(&path.to_pointer()).is_some();
+                if is_written(&finding.path) {
+                    continue;
+                }
+                unwritten += 1;
+                let mut place = FieldPath::root();
+                for segment in finding.path.segments() {
+                    place = match segment {
+                        Segment::Key(key) => place.key(key.clone()),
+                        Segment::Index(index) => {
+                            assert!(is_written(&place), "{rule}: {finding}");
+                            place.index(*index)
+                        }
+                    };
+                }
+                let edit = finding.help.as_ref().and_then(|help| help.edit.as_ref());
+                assert_eq!(edit, None, "{rule}: {finding}");
+            }
+        }
+    }
+    assert!(unwritten > 10, "{unwritten}");
 }

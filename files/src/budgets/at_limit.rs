@@ -54,10 +54,10 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
 mod tests {
     use poolgate_core::json::Json;
     use poolgate_core::policy::Policy;
+    use poolgate_core::pool::NodePool;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::budgets::subject::Author;
     use crate::sources::Templates;
     use crate::sources::nodepools::find;
 
@@ -77,7 +77,8 @@ mod tests {
         let found = find(&object.to_string(), &Templates::new());
         let found = found.pools.first().expect("a pool");
         let object = Json::from(&found.object);
-        let mut subject = Subject::new(found, &object, Author::Pool, None, None).expect("budgets");
+        let view = NodePool::view(found.version, &object);
+        let mut subject = Subject::new(found, view, None, None).expect("budgets");
         subject.policy = policy.as_ref();
         let note = note(&subject)?;
         let begin = "At its Hard limit of 5 nodes the pool ";

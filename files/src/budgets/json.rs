@@ -34,7 +34,7 @@ fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
         "file": subject.file,
         "nodes": subject.nodes,
         "nodesAssumed": subject.assumed,
-        "budgetsWritten": subject.has_budgets(),
+        "budgetsWritten": subject.budgets.are_written(),
         "budgets": subject.budgets.iter().map(|it| budget(subject, it, at)).collect::<Vec<_>>(),
         "reasons": by_reason(subject, |reason| answer(subject, reason, at)),
         "week": week(subject, midnight(at)),

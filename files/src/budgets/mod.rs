@@ -26,7 +26,8 @@ use poolgate_core::budget::{self, Reason};
 use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::json::Json;
 use poolgate_core::policy::Policy;
-use serde_json::{Map, Value, json};
+use poolgate_core::pool::NodePool;
+use serde_json::Value;
 
 use crate::review_args::ReviewArgs;
 use crate::sources::cluster::{Connect, StoredArgs};
@@ -36,7 +37,7 @@ use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
-use subject::{Author, Subject};
+use subject::Subject;
 
 /// Something could not be explained.
 const FOUND: u8 = 1;
@@ -131,7 +132,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(live) = &mut live {
         complaints.append(&mut live.complaints);
         let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
-        pools.extend(stored.map(|found| Pool::new("nodepools", found, policy.as_ref())));
+        pools.extend(stored.map(|found| Pool::new("nodepools", found, &karpenter)));
     } else {
         terminal::refuse_typed(&args.paths)?;
         inputs = found(args, &picture)?;
@@ -158,7 +159,7 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
                     complaints.push(format!("{name}:{line}: the budgets are unknown: {reason}"));
                 }
                 let found = found.pools.into_iter();
-                pools.extend(found.map(|found| Pool::new(name, found, policy.as_ref())));
+                pools.extend(found.map(|found| Pool::new(name, found, &karpenter)));
             }
             Err(error) if error.is_unrelated() => {}
             Err(error) => {
@@ -172,12 +173,16 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     }
     complaints.extend(unknown(&args.pool, &pools));
     pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
-    let objects: Vec<Json<'_>> = pools.iter().map(|pool| Json::from(&pool.found.object)).collect();
+    let objects: Vec<(Json<'_>, Json<'_>)> = pools
+        .iter()
+        .map(|pool| (Json::from(&pool.completed), Json::from(&pool.found.object)))
+        .collect();
     let mut subjects = Vec::new();
-    for (pool, object) in pools.iter().zip(&objects) {
+    for (pool, (completed, written)) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
-        let subject = Subject::new(&pool.found, object, pool.author, nodes, args.reason);
+        let view = NodePool::view(pool.found.version, completed).written_as(Some(written));
+        let subject = Subject::new(&pool.found, view, nodes, args.reason);
         match subject.map(|subject| subject.read_by(policy.as_ref(), &karpenter)) {
             Ok(mut subject) => {
                 subject.file = (inputs.len() > 1).then_some(pool.file);
@@ -248,41 +253,24 @@ fn written(
 struct Pool<'i> {
     file: &'i str,
     found: Found,
-    author: Author,
+    /// The pool as the API server completes it.
+    completed: Value,
 }
 
 impl<'i> Pool<'i> {
-    /// The pool, with the budgets of the policy if it has none.
-    fn new(file: &'i str, mut found: Found, policy: Option<&Policy>) -> Self {
-        let is_written = found
-            .object
-            .pointer("/spec/disruption/budgets")
-            .is_some_and(|budgets| !budgets.is_null());
-        let mut author = Author::Pool;
-        if let Some(policy) = policy.filter(|_| !is_written)
-            && let version = found.version
-            && let Some(disruption) = disruption(&mut found.object)
-        {
-            disruption.insert("budgets".into(), policy.defaults.budgets_in(version));
-            author = Author::Policy;
+    fn new(file: &'i str, found: Found, karpenter: &TargetKarpenter) -> Self {
+        let completed = karpenter.completed(&found.object, found.version);
+        Self {
+            file,
+            found,
+            completed,
         }
-        Self { file, found, author }
     }
 
     fn name(&self) -> &str {
         let name = self.found.object.pointer("/metadata/name");
         name.and_then(Value::as_str).unwrap_or_default()
     }
-}
-
-/// `spec.disruption`, added if it is missing; `None` if it is not an object.
-fn disruption(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    let spec = object.get_mut("spec")?.as_object_mut()?;
-    let disruption = spec.entry("disruption").or_insert(Value::Null);
-    if disruption.is_null() {
-        *disruption = json!({});
-    }
-    disruption.as_object_mut()
 }
 
 /// A complaint about each pool that is asked for and was not found.

@@ -6,15 +6,14 @@ use crate::terminal;
 use jiff::Timestamp;
 use poolgate_core::budget::{Budget, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, first_few, sentences};
-use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion};
 use poolgate_core::policy::{FeatureGate, GateState};
 use poolgate_core::pool::{Field, NodePool};
 use poolgate_core::value::quantity::Quantity;
-use serde_json::Value;
 
 use super::at_limit;
 use super::clock::Clock;
-use super::subject::{Subject, hours, unquoted};
+use super::subject::{Subject, unquoted};
 use super::windows;
 
 /// How many pools a note names.
@@ -178,12 +177,13 @@ impl Expiry {
         if !subject.budgets.iter().any(Budget::is_zero) {
             return None;
         }
+        let path = NodePool::expire_after_path(subject.pool.version);
         let age = match subject.pool.expire_after {
-            Field::Absent => default_expiry(subject),
             Field::Present("Never") | Field::Mistyped | Field::Beyond => return None,
-            Field::Present(age) => unquoted(age),
+            Field::Present(age) if subject.pool.is_written(&path) => unquoted(age),
+            Field::Present(_) | Field::Absent => subject.default_expiry.clone()?,
         };
-        let provider = subject.provider();
+        let provider = subject.pool.template.provider();
         Some(Self {
             age,
             is_limited: !expires_anyway(subject.release),
@@ -240,21 +240,6 @@ fn expiries(subjects: &[Subject<'_>]) -> Vec<String> {
 fn named(pools: &[&str]) -> String {
     let several = if pools.len() == 1 { "" } else { "s" };
     format!("NodePool{several} {}", first_few(pools, MOST_NAMED))
-}
-
-/// `expireAfter` of a pool that leaves it out, with the origin of that default.
-fn default_expiry(subject: &Subject<'_>) -> String {
-    let own = subject
-        .provider()
-        .and_then(|provider| Some((provider.name, provider.settings.expire_after?)));
-    if let Some((name, age)) = own {
-        return format!("{}h, {name}'s default", hours(age));
-    }
-    let version = subject.pool.version;
-    let path = NodePool::expire_after_path(version).to_string();
-    let age = TargetKarpenter::from(subject.release).default_of(&path, version);
-    let age = age.as_ref().and_then(Value::as_str).unwrap_or_default();
-    format!("{age}, Karpenter's default")
 }
 
 /// True if a release removes expired nodes whatever budgets allow.

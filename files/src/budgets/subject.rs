@@ -6,8 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use poolgate_core::api::OVER_LIMIT_ANNOTATION;
 use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
-use poolgate_core::facts::{ApiVersion, KarpenterVersion, Provider, TargetKarpenter, WHEN_EMPTY};
-use poolgate_core::json::Json;
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter, WHEN_EMPTY};
 use poolgate_core::policy::{DeclaredCluster, FeatureGate, GateState, Policy};
 use poolgate_core::pool::{Disruption, Field, NodePool};
 use poolgate_core::rules::used_up;
@@ -24,15 +23,6 @@ const ASSUMED_NODES: u32 = 10;
 
 /// The reasons that every Karpenter knows.
 const USUAL_REASONS: [Reason; 3] = [Reason::Underutilized, Reason::Empty, Reason::Drifted];
-
-/// Where the budgets are from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author {
-    /// The pool. If it has none, they are Karpenter's default.
-    Pool,
-    /// The policy, for a pool that has none.
-    Policy,
-}
 
 /// A NodePool whose budgets are explained.
 #[derive(Debug)]
@@ -51,7 +41,7 @@ pub struct Subject<'a> {
     pub budgets: Budgets,
     /// The reasons to explain.
     pub reasons: Vec<Reason>,
-    /// The pool as Karpenter decodes it.
+    /// The pool as the API server completes it.
     pub pool: NodePool<'a>,
     /// Its state in the cluster, as sentences.
     pub stored: Vec<String>,
@@ -59,11 +49,12 @@ pub struct Subject<'a> {
     pub policy: Option<&'a Policy>,
     /// The Karpenter that reads the pool: if none is known, the newest that serves its version.
     pub release: KarpenterVersion,
+    /// When nodes expire if the pool does not say so, with the origin of that default.
+    pub default_expiry: Option<String>,
     /// The release in words, if it is assumed.
     pub assumed_release: Option<String>,
     /// Whether no reason was chosen.
     has_all_reasons: bool,
-    author: Author,
 }
 
 impl<'a> Subject<'a> {
@@ -71,12 +62,10 @@ impl<'a> Subject<'a> {
     /// Karpenter never acts on it.
     pub fn new(
         found: &Found,
-        object: &'a Json<'a>,
-        author: Author,
+        pool: NodePool<'a>,
         nodes: Option<u32>,
         reason: Option<Reason>,
     ) -> Result<Self, String> {
-        let pool = NodePool::view(found.version, object);
         let name = name(&found.object);
         let budgets = Budgets::parse(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
         let in_status = || nodes_in_status(&found.object);
@@ -95,10 +84,10 @@ impl<'a> Subject<'a> {
             stored: notes_in_status(&found.object, &pool),
             policy: None,
             release: KarpenterVersion::NEWEST,
+            default_expiry: None,
             assumed_release: None,
             has_all_reasons,
             pool,
-            author,
         })
     }
 
@@ -111,11 +100,30 @@ impl<'a> Subject<'a> {
         };
         self.policy = policy;
         self.release = karpenter.release();
+        self.default_expiry = self.expiry_by(karpenter);
         self.assumed_release = karpenter.is_assumed().then(|| karpenter.called());
         if self.has_all_reasons && self.may_repair_otherwise() {
             self.reasons.push(Reason::Unhealthy);
         }
         self
+    }
+
+    /// The provider's own `expireAfter`, or else that of the definition.
+    fn expiry_by(&self, karpenter: &TargetKarpenter) -> Option<String> {
+        let provider = self.pool.template.provider();
+        if let Some((name, age)) =
+            provider.and_then(|provider| Some((provider.name, provider.settings.expire_after?)))
+        {
+            return Some(format!("{}h, {name}'s default", hours(age)));
+        }
+        let version = self.pool.version;
+        let path = NodePool::expire_after_path(version).to_string();
+        let age = karpenter.default_of(&path, version)?;
+        let whose = match karpenter.source() {
+            ReleaseSource::Definition => "the CRD's default",
+            ReleaseSource::Newest | ReleaseSource::User => "Karpenter's default",
+        };
+        Some(format!("{}, {whose}", unquoted(age.as_str()?)))
     }
 
     /// Whether the budgets may limit repair otherwise than the usual reasons.
@@ -137,17 +145,12 @@ impl<'a> Subject<'a> {
         release.unwrap_or_default()
     }
 
-    /// The provider of its machines, if there is data on it.
-    pub fn provider(&self) -> Option<&'static Provider> {
-        let group = self.pool.template.node_class_group()?;
-        Provider::of_group(group)
-    }
-
     /// What is known of one of Karpenter's feature gates.
     pub fn gate(&self, gate: FeatureGate) -> GateState {
-        let group = self.pool.template.node_class_group();
         let declared = self.policy.map(|policy| &policy.cluster);
-        declared.unwrap_or(&DeclaredCluster::default()).gate(gate, group)
+        declared
+            .unwrap_or(&DeclaredCluster::default())
+            .gate(gate, self.pool.template.settings())
     }
 
     /// Why a reason never applies, independent of budgets: a clause without a full stop.
@@ -194,17 +197,12 @@ impl<'a> Subject<'a> {
         reasons.filter(move |reason| is_named || *reason != Reason::Unhealthy)
     }
 
-    /// Whether the budgets are in the pool.
-    pub fn has_budgets(&self) -> bool {
-        self.author == Author::Pool && self.budgets.are_written()
-    }
-
     /// The name of a budget: its index, or that it is the default.
     pub fn called(&self, index: usize) -> String {
-        match self.author {
-            Author::Policy => format!("the policy's budgets[{index}]"),
-            Author::Pool if self.budgets.are_written() => format!("budgets[{index}]"),
-            Author::Pool => "the default".into(),
+        match (self.budgets.are_written(), self.budgets.len()) {
+            (true, _) => format!("budgets[{index}]"),
+            (false, 0 | 1) => "the default".into(),
+            (false, _) => format!("the default's budgets[{index}]"),
         }
     }
 

@@ -72,7 +72,7 @@ pub fn bounded_drain(subject: &Subject<'_>) -> Option<String> {
         Field::Present(grace) => unquoted(grace),
         Field::Mistyped | Field::Beyond => return None,
         Field::Absent => {
-            let provider = subject.provider()?;
+            let provider = subject.pool.template.provider()?;
             let grace = provider.settings.termination_grace_period?;
             return Some(format!(
                 "Without terminationGracePeriod, {} ends the drain of a node after {}h and deletes the remaining pods.",

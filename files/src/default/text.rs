@@ -174,11 +174,13 @@ fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> boo
     edit::is_as_meant(before, after, |before, after| {
         let mut expected = Value::from(before);
         for (object, version) in objects(before) {
-            if let Some(version) = version
-                && object.path.find(after).is_some_and(|is| is != object.value)
-                && let Some(place) = expected.pointer_mut(&object.path.to_pointer())
-            {
-                *place = completed(&object.value.into(), version, defaults);
+            let Some(version) = version else { continue };
+            if object.path.find(after).is_some_and(|is| is != object.value) {
+                let before = Value::from(object.value);
+                let wanted = completed(&before, version, defaults);
+                for addition in additions(&before, &wanted, &object.path) {
+                    put(&mut expected, &addition.path, addition.value);
+                }
             }
         }
         *after == Json::from(&expected)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use poolgate_core::budget::Budgets;
 use poolgate_core::diagnostic::{Diagnostic, FieldPath, Segment, Severity};
 use poolgate_core::drift::{DriftClaim, converted};
-use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter, as_stored};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
 use poolgate_core::json::Json;
 use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, removal, replacement, review};
@@ -244,7 +244,7 @@ impl Judge {
 
     /// As the API server stores it.
     fn stored(&self, placed: &Placed) -> Value {
-        as_stored(&placed.object, placed.version, self.karpenter(placed).release())
+        self.karpenter(placed).stored(&placed.object, placed.version)
     }
 
     fn findings(

@@ -11,7 +11,6 @@ pub(crate) mod yaml;
 
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, Limits, Span};
-use serde_json::Value;
 
 pub(crate) use change::{Change, TextEdit};
 pub(crate) use mapping::{behind_key, in_place_of, into_mapping, node_at};
@@ -39,7 +38,8 @@ pub(crate) fn apply<'r>(text: &str, replacements: impl IntoIterator<Item = (Span
 }
 
 /// The values of the documents of a text.
-pub(crate) fn values(text: &str) -> impl Iterator<Item = Value> {
+#[cfg(test)]
+pub(crate) fn values(text: &str) -> impl Iterator<Item = serde_json::Value> {
     manifest::parse(text, &Limits::default()).map(Document::into_value)
 }
 

@@ -3,11 +3,9 @@
 mod test;
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, anyhow, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::diagnostic::counted;
@@ -18,8 +16,7 @@ use serde_json::Value;
 use crate::crd::definition::{self, Overruled};
 use crate::policy_file::{self, LoadError, placed};
 use crate::review_args::{CrdArg, instant};
-use crate::sources::read_text;
-use crate::{edit, terminal};
+use crate::terminal;
 
 /// A file has a mistake.
 const FOUND: u8 = 1;
@@ -38,17 +35,19 @@ enum PolicyCommand {
     ///
     /// Exit codes: 0 no mistakes (notes allowed), 1 mistakes, 2 could not read a file.
     #[command(
-        after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml"
+        after_help = "Examples:\n  poolgate policy check policy.yaml\n  poolgate policy check --crd crd.yaml policy.yaml",
+        mut_arg("crd", |arg| arg.help(
+            "The installed NodePool CRD, to report defaults that have no effect with it \
+             (`kubectl get crd nodepools.karpenter.sh -o yaml`)"
+        ))
     )]
     Check {
         /// The policy files to check
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
 
-        /// The installed NodePool CRD, to report defaults that have no effect with it
-        /// (`kubectl get crd nodepools.karpenter.sh -o yaml`)
-        #[arg(long, value_name = "FILE")]
-        crd: Option<PathBuf>,
+        #[command(flatten)]
+        crd: CrdArg,
 
         /// Report exemptions that have ended by this time, or end within 14 days [default: now]
         #[arg(long, value_name = "TIME", value_parser = instant)]
@@ -75,7 +74,7 @@ enum PolicyCommand {
 pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
     let (output, code) = match &args.command {
         PolicyCommand::Check { files, crd, at } => {
-            check(files, crd.as_deref(), at.unwrap_or_else(Timestamp::now))?
+            check(files, crd.definition(), at.unwrap_or_else(Timestamp::now))
         }
         PolicyCommand::Test { paths, crd } => {
             let results = test::run(paths, crd);
@@ -96,16 +95,13 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The output about all files, and the exit code.
-fn check(files: &[PathBuf], crd: Option<&Path>, at: Timestamp) -> anyhow::Result<(String, u8)> {
-    let definition = crd
-        .map(|path| Definition::load(path).with_context(|| format!("--crd {}", path.display())))
-        .transpose()?;
+fn check(files: &[PathBuf], definition: Option<&Value>, at: Timestamp) -> (String, u8) {
     let mut output = String::new();
     let mut code = 0;
     for path in files {
         match policy_file::load(path) {
             Ok(read) => {
-                notes(path, &read, definition.as_ref(), &mut output);
+                notes(path, &read, definition, &mut output);
                 ends(path, &read.policy, at, &mut output);
             }
             Err(LoadError::Wrong { path, mistakes }) => {
@@ -123,18 +119,18 @@ fn check(files: &[PathBuf], crd: Option<&Path>, at: Timestamp) -> anyhow::Result
             }
         }
     }
-    Ok((output, code))
+    (output, code)
 }
 
 /// Writes which settings of a valid file have no effect.
-fn notes(path: &Path, read: &ReadPolicy, definition: Option<&Definition>, output: &mut String) {
+fn notes(path: &Path, read: &ReadPolicy, definition: Option<&Value>, output: &mut String) {
     let name = path.display();
     for note in &read.notes {
         let _ = writeln!(output, "{name}:{}: note: {}", note.position, note.message);
     }
     for line in definition
         .into_iter()
-        .flat_map(|definition| definition.without_effect(read))
+        .flat_map(|definition| without_effect(read, definition))
     {
         let _ = writeln!(output, "{name}: note: {line}");
     }
@@ -155,47 +151,23 @@ fn ends(path: &Path, policy: &Policy, at: Timestamp, output: &mut String) {
     }
 }
 
-/// The installed definition. Its file may contain other objects.
-#[derive(Debug)]
-struct Definition(Vec<Value>);
-
-impl Definition {
-    fn load(path: &Path) -> anyhow::Result<Self> {
-        let file = File::open(path).context("the file cannot be opened")?;
-        let text = read_text(file).map_err(|error| anyhow!("the file {error}"))?;
-        let mut found = Vec::new();
-        for mut document in edit::values(&text) {
-            found.extend(definition::among(&mut document).into_iter().map(Value::take));
-        }
-        ensure!(
-            !found.is_empty(),
-            "the file contains no NodePool CRD of the group karpenter.sh"
-        );
-        Ok(Self(found))
-    }
-
-    /// One line for each default of the file that has no effect.
-    fn without_effect(&self, reading: &ReadPolicy) -> Vec<String> {
-        let mut lines = Vec::new();
-        let is_set = |field: &str| reading.defaults_set.contains(&field);
-        for definition in &self.0 {
-            let all = definition::overruled(definition, &reading.policy.defaults);
-            let reported = |overruled: &&Overruled| {
-                is_set(overruled.field) && !overruled.is_reported_by_another_of(&all)
-            };
-            for overruled in all.iter().filter(reported) {
-                let when = if overruled.only_if_all_is_absent {
-                    " where a NodePool leaves out all of spec.disruption"
-                } else {
-                    ""
-                };
-                lines.push(format!(
-                    "defaults.{} has no effect on {}{when}. The installed CRD writes {} before poolgate is called. \
-                     `poolgate crd patch --policy FILE` changes it to {}",
-                    overruled.field, overruled.version, overruled.present, overruled.wanted
-                ));
-            }
-        }
-        lines
-    }
+/// One line for each default of the file that has no effect with a definition.
+fn without_effect(reading: &ReadPolicy, definition: &Value) -> Vec<String> {
+    let is_set = |field: &str| reading.defaults_set.contains(&field);
+    let all = definition::overruled(definition, &reading.policy.defaults);
+    let reported =
+        |overruled: &&Overruled| is_set(overruled.field) && !overruled.is_reported_by_another_of(&all);
+    let lines = all.iter().filter(reported).map(|overruled| {
+        let when = if overruled.only_if_all_is_absent {
+            " where a NodePool leaves out all of spec.disruption"
+        } else {
+            ""
+        };
+        format!(
+            "defaults.{} has no effect on {}{when}. The installed CRD writes {} before poolgate is called. \
+             `poolgate crd patch --policy FILE` changes it to {}",
+            overruled.field, overruled.version, overruled.present, overruled.wanted
+        )
+    });
+    lines.collect()
 }

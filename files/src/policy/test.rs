@@ -90,31 +90,31 @@ impl Results {
                 return;
             }
         };
-        let caution = parsed.karpenter.map(TargetKarpenter::from);
-        if let Some(caution) = caution.and_then(|karpenter| karpenter.caution()) {
-            terminal::remark(&format!("{}: {caution}", path.display()));
-        }
         let folder = path.parent().unwrap_or(Path::new(""));
         match policy_file::load(&folder.join(&parsed.policy)) {
             Ok(read) => {
+                let named = parsed.karpenter.map(TargetKarpenter::from);
+                let karpenter = crd.of(named.or_else(|| read.policy.cluster.target()).unwrap_or_default());
+                if let Some(caution) = karpenter.caution() {
+                    terminal::remark(&format!("{}: {caution}", path.display()));
+                }
                 for case in &parsed.cases {
-                    self.case(path, (&parsed, case), &read.policy, crd);
+                    self.case(path, (&parsed, case), (&read.policy, &karpenter));
                 }
             }
             Err(error) => self.unreadable(&format!("{}: {error}", path.display())),
         }
     }
 
-    fn case(&mut self, path: &Path, (test, case): (&PolicyTest, &Case), policy: &Policy, crd: &CrdArg) {
+    fn case(&mut self, path: &Path, (test, case): (&PolicyTest, &Case), by: (&Policy, &TargetKarpenter)) {
         self.cases += 1;
-        let named = test.karpenter.map(TargetKarpenter::from);
-        let karpenter = crd.of(named.or_else(|| policy.cluster.target()).unwrap_or_default());
+        let karpenter = by.1;
         if karpenter.is_assumed() {
             self.assumed = Some(karpenter.called());
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let faults = match object_of(case, folder) {
-            Ok(object) => faults(&object, test, case, (policy, &karpenter)),
+            Ok(object) => faults(&object, test, case, by),
             Err(error) => vec![error],
         };
         if faults.is_empty() {

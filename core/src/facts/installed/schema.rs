@@ -76,9 +76,9 @@ impl Schema {
         self.at(path)?.get("default")
     }
 
-    /// Completes a `spec` by the defaults: a field is written if it is absent or null and its parent is an object.
-    pub(crate) fn complete(&self, spec: &mut Value) {
-        complete(spec, &self.spec);
+    /// The schema of `spec`.
+    pub(crate) const fn spec(&self) -> &Map<String, Value> {
+        &self.spec
     }
 
     /// Whether a field must be written.
@@ -113,34 +113,5 @@ impl Schema {
             Value::Array(all) => all.iter().any(is_it),
             one => is_it(one),
         })
-    }
-}
-
-fn complete(value: &mut Value, schema: &Map<String, Value>) {
-    match value {
-        Value::Object(map) => {
-            let fields = schema.get("properties").and_then(Value::as_object);
-            for (name, schema) in fields.into_iter().flatten() {
-                let Some(schema) = schema.as_object() else {
-                    continue;
-                };
-                if map.get(name).is_none_or(Value::is_null)
-                    && let Some(default) = schema.get("default")
-                {
-                    map.insert(name.clone(), default.clone());
-                }
-                if let Some(value) = map.get_mut(name) {
-                    complete(value, schema);
-                }
-            }
-        }
-        Value::Array(list) => {
-            if let Some(schema) = schema.get("items").and_then(Value::as_object) {
-                for value in list {
-                    complete(value, schema);
-                }
-            }
-        }
-        _ => {}
     }
 }

@@ -89,13 +89,6 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.id == id)
     }
 
-    /// The settings of the provider whose node class has this group. Without data they are Karpenter's own.
-    pub(crate) fn settings_of(group: Option<&str>) -> &'static ProviderSettings {
-        group
-            .and_then(Self::of_group)
-            .map_or(&ProviderSettings::KARPENTER, |provider| &provider.settings)
-    }
-
     /// The name that this provider's Karpenter certainly uses for a label instead of this one; `None` if it may keep this
     /// one.
     pub(crate) fn normalized(&self, key: &str) -> Option<&'static str> {

@@ -23,7 +23,7 @@ pub struct ProviderSettings {
 
 impl ProviderSettings {
     /// Those of Karpenter itself.
-    pub(crate) const KARPENTER: Self = Self {
+    pub const KARPENTER: Self = Self {
         runs_karpenter: true,
         gates_on: &[],
         expire_after: None,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{AcrossFinding, Together};
 use crate::diagnostic::{ErrorType, FieldPath, Severity, quoted};
-use crate::facts::{LabelSets, Operator, Provider, Selection, canonical_label};
+use crate::facts::{LabelSets, Operator, Selection, canonical_label};
 use crate::pool::{NodePool, Template};
 use crate::rules::limits::switches_off;
 use crate::rules::rule::Rule;
@@ -187,8 +187,7 @@ pub(super) fn selections<'a>(
     template: &Template<'a>,
     known: &LabelSets,
 ) -> Option<(Selections<'a>, Selections<'a>)> {
-    let group = template.node_class_group();
-    let provider = group.and_then(Provider::of_group);
+    let provider = template.provider();
     let mut all: Selections<'a> = BTreeMap::new();
     let mut add = |key: &'a str, selection: Selection<'a>| {
         let of_key = all.entry(canonical_label(key, provider)).or_default();
@@ -205,7 +204,7 @@ pub(super) fn selections<'a>(
     }
     let (machines, labels): (Selections<'a>, Selections<'a>) = all
         .into_iter()
-        .partition(|(key, _)| known.kind_of(key, group).is_well_known());
+        .partition(|(key, _)| known.kind_of(key, template.node_class_group()).is_well_known());
     machines
         .values()
         .all(|selection| !selection.is_empty())

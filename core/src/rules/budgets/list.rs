@@ -117,7 +117,7 @@ fn never_repaired(pool: &NodePool<'_>, findings: &Findings<'_>) -> Option<&'stat
         return None;
     }
     let cluster = &findings.context.policy.cluster;
-    match cluster.gate(FeatureGate::NodeRepair, pool.template.node_class_group()) {
+    match cluster.gate(FeatureGate::NodeRepair, pool.template.settings()) {
         GateState::Off | GateState::Fixed => None,
         GateState::On => Some("no new image, fix or repair reaches a node"),
         GateState::Unknown => Some("no image, fix or repair (NodeRepair) reaches a node"),

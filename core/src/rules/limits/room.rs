@@ -158,8 +158,8 @@ mod tests {
     use super::{DriftClaim, PoolLimits, counted, without_room};
     use crate::facts::ApiVersion;
     use crate::json::Json;
-    use crate::pool::NodePool;
     use crate::policy::Policy;
+    use crate::pool::NodePool;
     use crate::rules::requirements::testing::requirements_of;
     use crate::test_cost::assert_in_proportion;
 

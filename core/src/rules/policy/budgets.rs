@@ -21,7 +21,7 @@ pub fn check(pool: &NodePool<'_>, budgets: &Budgets, bounds: &BudgetBounds, find
         check_nodes(pool, budget, bounds, findings);
     }
     let mut beyond = pool.beyond.iter();
-    let unread = beyond.find(|beyond| beyond.bound.path == BUDGETS.path);
+    let unread = beyond.find(|beyond| beyond.entries.path == BUDGETS.path);
     if unread.is_some() {
         check_unread(bounds, findings);
     }

@@ -1,5 +1,8 @@
 //! Requirements on a label in the wrong domain, or in none: to Karpenter it is a custom label, which selects no machine.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::demand::{At, Demand};
 use super::labels::REQUIREMENT_LABEL_UNKNOWN;
 use super::scope::Scope;
@@ -18,6 +21,7 @@ const COMMON: [&str; 4] = [CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ARCH_LABEL,
 /// Warns of lists of values that all belong to a label of the same name in another domain, unless that one is restricted
 /// to them, too.
 pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<'_>) {
+    let mut left = BTreeMap::new();
     for demand in demands {
         let At::Requirement(_) = demand.at else { continue };
         if demand.operator != Operator::In || !matches!(demand.kind, LabelKind::Custom) {
@@ -35,7 +39,11 @@ pub fn check(demands: &[Demand<'_>], scope: &Scope<'_>, findings: &mut Findings<
         if likely_label(demand.key, None).is_some()
             || !are_of_it()
             || has_fixed_value()
-            || is_restricted(meant, demand, demands, scope)
+            || left
+                .entry(meant)
+                .or_insert_with(|| values_left(meant, demands, scope))
+                .iter()
+                .any(|values| values.iter().all(|value| demand.allows(value)))
         {
             continue;
         }
@@ -104,27 +112,26 @@ fn is_value(label: &str, value: &str, scope: &Scope<'_>) -> bool {
     }
 }
 
-/// Whether demands leave only machines whose label has one of the values of this list.
-fn is_restricted(label: &str, values: &Demand<'_>, demands: &[Demand<'_>], scope: &Scope<'_>) -> bool {
+/// The values of a label of machines that each list of the demands leaves, if it shows them. Once for a label, because many
+/// requirements may mean the same one.
+fn values_left<'d>(label: &str, demands: &'d [Demand<'_>], scope: &Scope<'_>) -> Vec<BTreeSet<Cow<'d, str>>> {
     let part = scope
         .naming
         .zip(scope.labels.provider)
         .and_then(|(naming, provider)| naming.part(label, provider));
     let newest = scope.naming.and_then(|naming| naming.cuts().first());
-    let fits = |named: Named<'_>| {
-        let value = newest.zip(part).and_then(|(cut, part)| cut(named, part));
-        value.is_some_and(|value| values.allows(&value))
-    };
-    let mut lists = demands.iter().filter(|demand| demand.operator == Operator::In);
-    lists.any(|list| {
-        let mut listed = list.values.iter();
+    let of = |named: Named<'d>| newest.zip(part).and_then(|(cut, part)| cut(named, part));
+    let lists = demands.iter().filter(|demand| demand.operator == Operator::In);
+    let left = lists.filter_map(|list| {
+        let values = list.values.iter();
         match list.part {
-            _ if list.key == label => listed.all(|value| values.allows(value)),
-            Some(Part::Name) => listed.all(|value| fits(Named::Type(value))),
-            Some(Part::Family) => listed.all(|value| fits(Named::Family(value))),
-            _ => false,
+            _ if list.key == label => Some(values.map(|value| Cow::Borrowed(*value)).collect()),
+            Some(Part::Name) => values.map(|value| of(Named::Type(value))).collect(),
+            Some(Part::Family) => values.map(|value| of(Named::Family(value))).collect(),
+            _ => None,
         }
-    })
+    });
+    left.collect()
 }
 
 #[cfg(test)]

@@ -86,7 +86,8 @@ impl Naming {
         self
     }
 
-    /// That of a provider; `None` if its source is not known.
+    /// That of a provider; `None` if its source is not known. The groups stand here and not in the data, because a function is
+    /// no data.
     pub fn of(provider: &Provider) -> Option<&'static Self> {
         Some(match provider.group {
             "karpenter.k8s.aws" => &AWS,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::facts::KarpenterVersion;
+use crate::facts::{KarpenterVersion, ProviderSettings};
 use crate::policy::{FeatureGate, GateState, Policy};
 use crate::value::duration::GoDuration;
 use crate::value::quantity::Quantity;
@@ -116,15 +116,15 @@ pub enum PodCosts {
 }
 
 impl PodCosts {
-    /// Those that Karpenter reads in the cluster of this policy, for a pool with a node class of this group. If release or
+    /// Those that Karpenter reads in the cluster of this policy, for a pool of a provider with these settings. If release or
     /// gate are not declared, every cost that a user may have written counts.
-    pub(crate) fn of(policy: &Policy, group: Option<&str>) -> Self {
+    pub(crate) fn of(policy: &Policy, settings: &ProviderSettings) -> Self {
         let cluster = &policy.cluster;
         let release = cluster.target().unwrap_or_default().release();
         if !release.has(KarpenterVersion::DISRUPTION_COST) {
             return Self::Deletion;
         }
-        match cluster.gate(FeatureGate::PodDeletionCostManagement, group) {
+        match cluster.gate(FeatureGate::PodDeletionCostManagement, settings) {
             GateState::On => Self::Disruption,
             GateState::Off | GateState::Unknown | GateState::Fixed => Self::Either,
         }

@@ -89,7 +89,7 @@ impl Pool {
             consolidates_underutilized: consolidation != Some(WHEN_EMPTY),
             at_limit: AtLimit::annotated(&view).unwrap_or(policy.at_limit),
             repair_grace_period: policy.repair_grace_period,
-            pod_costs: PodCosts::of(policy, view.template.node_class_group()),
+            pod_costs: PodCosts::of(policy, view.template.settings()),
             is_ready: true_condition(object, "Ready").is_some(),
             class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
             template_hash: stable_hash(template),
@@ -181,8 +181,7 @@ pub struct LabelRequirement {
 impl NodeTemplate {
     /// Reads a pool's template. What cannot be read is skipped.
     pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
-        let group = template.node_class_group();
-        let provider = group.and_then(Provider::of_group);
+        let (group, provider) = (template.node_class_group(), template.provider());
         let require = |key: &str, operator, values: Vec<&str>| LabelRequirement {
             key: canonical_label(key, provider).to_owned(),
             operator,

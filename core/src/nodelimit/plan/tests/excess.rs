@@ -8,6 +8,7 @@ use super::super::excess::MOST_VICTIMS;
 use super::super::*;
 use super::world::*;
 use crate::api::NodeLimitMode;
+use crate::facts::ProviderSettings;
 
 fn uids(plan: &Plan) -> Option<Vec<&str>> {
     Some(plan.victims.as_ref()?.iter().map(|uid| &**uid).collect())
@@ -270,7 +271,7 @@ fn order_by_costs(cluster: &str) -> Vec<String> {
     world.claims.push(Machine::new(2).with(with(None, None)));
     let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\ncluster: {cluster}\n");
     let policy = crate::policy_file::parse(&policy).expect("a policy").policy;
-    world.pool.pod_costs = PodCosts::of(&policy, Some("karpenter.kwok.sh"));
+    world.pool.pod_costs = PodCosts::of(&policy, &ProviderSettings::KARPENTER);
     order(&mut world)
 }
 
