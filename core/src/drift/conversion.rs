@@ -126,7 +126,6 @@ mod tests {
     use super::*;
     use crate::drift::template_hash;
     use crate::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
-    use crate::facts::{ApiVersion, KarpenterVersion, schema_defaults};
     use crate::json::Json;
 
     fn pool(reference: &Value, disruption: &Value) -> Value {
