@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// How often a pool is reviewed: once is too short to be measured.
-    const OFTEN: usize = 8;
+    const OFTEN: usize = 4;
 
     /// An entry of a list or map that costs much: it needs a finding, a suggestion or a comparison with the others.
     fn costly(entries: &Entries, at: usize) -> (String, Value) {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use poolgate_core::diagnostic::{Origin, Severity};
-use poolgate_core::rules::rule::Kind;
+use poolgate_core::rules::rule::FindingKind;
 use poolgate_core::rules::{CATALOGUE, find};
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ fn compare(case: &Case, by_crd: &Verdict, by_poolgate: &Verdict) -> Result<(), S
 /// Whether a rule denies what the schema rejects. Without this question, a rule of poolgate's own that speaks of
 /// the same object could hide that the rule in the schema's place is missing.
 fn stands_for_schema(rule: &str) -> bool {
-    let denies = |kind: &Kind| kind.origin == Origin::Schema && kind.severity == Severity::Error;
+    let denies = |kind: &FindingKind| kind.origin == Origin::Schema && kind.severity == Severity::Error;
     find(rule).is_some_and(|rule| rule.page().kinds.iter().any(denies))
 }
 
