@@ -41,8 +41,8 @@ impl Scene {
             .replace("10%", "\"0\"")
             .replace("consolidateAfter: 1m", "consolidateAfter: 7m");
         let policy = "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n";
-        let test = "apiVersion: poolgate.dev/v1alpha1\nkind: PolicyTest\npolicy: policy.yaml\nkarpenter: 1.14.1\n\
-                    cases: [{name: all, file: pool.yaml, expect: [{rule: budget-blocks-drift, severity: warning}]}]\n";
+        let test = "apiVersion: poolgate.dev/v1alpha1\nkind: PolicyTest\npolicy: policy.yaml\nkarpenterVersion: 1.14.1\n\
+                    cases: [{name: all, file: pool.yaml, expect: [{rule: budget-blocks-drift, severity: note}]}]\n";
         let files = [
             ("crd.yaml", &*crd),
             ("pool.yaml", &*without),

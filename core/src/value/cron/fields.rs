@@ -94,6 +94,12 @@ impl fmt::Display for CronField {
     }
 }
 
+/// Minutes of a day.
+pub const DAY: usize = 24 * 60;
+
+/// Minutes of a week.
+pub const WEEK: usize = 7 * DAY;
+
 /// Days in each month of a leap year: the most that it has.
 pub const LEAP_YEAR: [u8; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 

@@ -15,9 +15,9 @@ use std::time::Duration;
 use fields::{CalendarFields, Days};
 
 pub use error::{CountCause, RangeItem, ScheduleError};
-pub use fields::{CronField, WEEKDAYS};
+pub use fields::{CronField, DAY, WEEK, WEEKDAYS};
 pub use fires::FireTimes;
-pub use week::{DAY, WEEK, WeekMinutes};
+pub use week::WeekMinutes;
 
 /// When a window of a budget opens. Two spellings of the same times are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::fields::{CalendarFields, Days, Gaps, LEAP_YEAR, values};
-use super::week::DAY;
+use super::fields::{CalendarFields, DAY, Days, Gaps, LEAP_YEAR, values};
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

@@ -3,15 +3,9 @@
 
 use std::time::Duration;
 
-use super::fields::{CalendarFields, Days, values};
+use super::fields::{CalendarFields, Days, WEEK, values};
 use super::period::ALL_MONTHS;
 use super::{Recurrence, Schedule};
-
-/// Minutes of a day.
-pub const DAY: usize = 24 * 60;
-
-/// Minutes of a week.
-pub const WEEK: usize = 7 * DAY;
 
 /// A week is exactly 315 words of this many bits.
 const BITS: usize = 32;
