@@ -6,6 +6,7 @@ use super::findings::Findings;
 use super::labels::LABELS_COUNT;
 use super::requirements::count::REQUIREMENTS_COUNT;
 use crate::diagnostic::{Diagnostic, ErrorType, FieldPath};
+use crate::facts::ApiVersion;
 use crate::pool::NodePool;
 use crate::pool::door::{BUDGETS, Entries, REASONS, REQUIREMENTS, Source, TEMPLATE_LABELS};
 use crate::rules::rule::Rule;
@@ -18,6 +19,10 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
     let defined = |entries: &Entries| karpenter.most(entries.path, pool.version);
     for beyond in &pool.beyond {
         let (entries, actual) = (beyond.entries, beyond.actual);
+        // The API server drops a list that the version does not have; `field-unknown` says so.
+        if pool.version == ApiVersion::V1Beta1 && entries.path == REASONS.path {
+            continue;
+        }
         let mut stored = old.into_iter().flat_map(|old| &old.beyond);
         let is_stored = stored.any(|stored| stored.path == beyond.path && stored.actual >= actual);
         let defined = defined(entries).filter(|most| actual > *most);
