@@ -143,6 +143,33 @@ fn on_cpu(operator: &str, values: Vec<String>) -> Value {
     requirement
 }
 
+/// About as many values as are read, all on the label for the instance type: invented names, or real ones again and again.
+fn ten_lists_of_types(are_invented: bool) -> Vec<Value> {
+    let families = ["c5", "c6i", "m5", "m6g", "r5d", "t3", "x2idn", "p4d"];
+    let sizes = [
+        "medium", "large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "metal",
+    ];
+    let types = families
+        .iter()
+        .flat_map(|family| sizes.iter().map(move |size| format!("{family}.{size}")));
+    let types: Vec<String> = types.collect();
+    let types = types.iter().cycle().take(2_900).enumerate();
+    let types: Vec<String> = types
+        .map(|(number, name)| {
+            if are_invented {
+                format!("{name}{}", number / 64)
+            } else {
+                name.clone()
+            }
+        })
+        .collect();
+    let list = |number: u32| {
+        let operator = if number % 3 == 2 { "NotIn" } else { "In" };
+        json!({"key": "node.kubernetes.io/instance-type", "operator": operator, "values": types})
+    };
+    (0..10).map(list).collect()
+}
+
 fn hostile() -> Vec<(&'static str, Value)> {
     let bounds = (0..98).map(|number| on_cpu("Gt", vec![number.to_string()]));
     let contradiction = std::iter::once(on_cpu("In", numbers(MIB / 9)))
@@ -153,37 +180,6 @@ fn hostile() -> Vec<(&'static str, Value)> {
         .map(|shift| {
             let values = (shift..shift + 1_200).map(|number| number.to_string()).collect();
             on_cpu(if shift % 2 == 0 { "In" } else { "NotIn" }, values)
-        })
-        .collect();
-    let families = ["c5", "c6i", "m5", "m6g", "r5d", "t3", "x2idn", "p4d"];
-    let sizes = [
-        "medium", "large", "xlarge", "2xlarge", "4xlarge", "8xlarge", "16xlarge", "metal",
-    ];
-    let types: Vec<String> = (0..2_900)
-        .map(|number| {
-            format!(
-                "{}.{}{}",
-                families[number % 8],
-                sizes[number / 8 % 8],
-                number / 64
-            )
-        })
-        .collect();
-    let types = (0..10)
-        .map(|list| {
-            let operator = if list % 3 == 2 { "NotIn" } else { "In" };
-            json!({"key": "node.kubernetes.io/instance-type", "operator": operator, "values": types})
-        })
-        .collect();
-    let known: Vec<String> = families
-        .iter()
-        .flat_map(|family| sizes.iter().map(move |size| format!("{family}.{size}")))
-        .collect();
-    let known: Vec<&String> = known.iter().cycle().take(2_900).collect();
-    let known = (0..10)
-        .map(|list| {
-            let operator = if list % 3 == 2 { "NotIn" } else { "In" };
-            json!({"key": "node.kubernetes.io/instance-type", "operator": operator, "values": known})
         })
         .collect();
     let bad_values = (0..MIB / 10).map(|number| format!("-{number}")).collect();
@@ -219,11 +215,11 @@ fn hostile() -> Vec<(&'static str, Value)> {
         ("100 requirements of 1,200 values", with_requirements(lists)),
         (
             "ten lists of 2,900 invented instance types",
-            with_requirements(types),
+            with_requirements(ten_lists_of_types(true)),
         ),
         (
             "ten lists of 2,900 instance types, repeated",
-            with_requirements(known),
+            with_requirements(ten_lists_of_types(false)),
         ),
         ("20,000 requirements", with_requirements(many)),
         (

@@ -223,7 +223,7 @@ fn in_releases(constraint: &str, since: Option<&String>, until: Option<&String>)
 }
 
 /// A release as the tables write it.
-fn numbers(release: &String) -> String {
+fn numbers(release: &str) -> String {
     format!("V::new({})", release.replace('.', ", "))
 }
 
@@ -360,9 +360,9 @@ fn collect(schema: &Value, path: &str, says: &mut Says) {
             ("items", schema) => collect(schema, &format!("{path}[]"), says),
             ("additionalProperties" | "required", _) => {}
             ("x-kubernetes-validations", Value::Array(rules)) => {
-                rules
-                    .iter()
-                    .for_each(|rule| add(rule.get("message").unwrap_or(&rule["rule"])));
+                for rule in rules {
+                    add(rule.get("message").unwrap_or(&rule["rule"]));
+                }
             }
             (_, Value::Array(all)) => all.iter().for_each(add),
             (_, one) => add(one),

@@ -172,7 +172,9 @@ fn prepare(value: &mut Value, place: Place<'_>, unknown: Unknown) {
         }
         Value::Array(list) => {
             if let Some(place) = place.elements() {
-                list.iter_mut().for_each(|value| prepare(value, place, unknown));
+                for value in list {
+                    prepare(value, place, unknown);
+                }
             }
         }
         _ => {}

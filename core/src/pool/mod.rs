@@ -1,6 +1,6 @@
 //! A NodePool as it is written: tolerant, borrowed views of its JSON.
 //!
-//! Any object can be viewed; a field of the wrong type is reported once, by [`violations`], and ignored by all other code.
+//! Any object can be viewed; a field of the wrong type is reported once, by [`violations()`], and ignored by all other code.
 
 mod disruption;
 pub(crate) mod door;

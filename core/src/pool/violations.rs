@@ -1,4 +1,4 @@
-//! What the API does not accept of an object: [`violations`] walks it together with the table of fields. All other code can then
+//! What the API does not accept of an object: [`violations()`] walks it together with the table of fields. All other code can then
 //! silently skip a field of the wrong type, or one that the API does not know.
 
 use super::door::{Beyond, UNKNOWN_FIELDS};

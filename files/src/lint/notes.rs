@@ -114,11 +114,11 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
     let mut names: Vec<&str> = places.flat_map(|span| variables_in(span.slice(text))).collect();
     names.sort_unstable();
     names.dedup();
-    let named = first_few(names.iter().map(|name| quoted(name)), NAMED);
+    let listed = first_few(names.iter().map(|name| quoted(name)), NAMED);
     Some(Note {
         rule: text_rules::VARIABLE,
         place: Place::Field(document.path_at(first.start())),
-        message: format!("values that depend on {named} are not checked"),
+        message: format!("values that depend on {listed} are not checked"),
         suggestion: if names.iter().all(|name| can_be_given(name)) {
             "set these variables with --envsubst FILE, or check the output of the program that fills them in"
                 .into()

@@ -102,16 +102,21 @@ impl Schema {
     pub(crate) fn says(&self, said: &Said) -> bool {
         let field = said.path.strip_prefix("spec.").unwrap_or_default();
         let found = self.at(field).and_then(|node| node.get(said.keyword));
-        let is_it = |value: &Value| match value {
-            Value::String(text) => text == said.value,
-            Value::Object(rule) if rule.contains_key("rule") => ["message", "rule"]
-                .iter()
-                .any(|key| rule.get(*key).is_some_and(|text| text == said.value)),
-            other => other.to_string() == said.value,
-        };
         found.is_some_and(|found| match found {
-            Value::Array(all) => all.iter().any(is_it),
-            one => is_it(one),
+            Value::Array(all) => all.iter().any(|one| is(one, said.value)),
+            one => is(one, said.value),
         })
+    }
+}
+
+/// True if a value of a keyword is this one: a string as it is, a rule by its message, anything else as JSON.
+fn is(value: &Value, said: &str) -> bool {
+    match value {
+        Value::String(text) => text == said,
+        Value::Object(rule) if rule.contains_key("rule") => {
+            let message = rule.get("message").or_else(|| rule.get("rule"));
+            message.is_some_and(|message| message == said)
+        }
+        other => serde_json::to_string(other).is_ok_and(|text| text == said),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::fields::{CalendarFields, DAY, Days, Gaps, LEAP_YEAR, values};
+use super::fields::{CalendarFields, Days, Gaps, LEAP_YEAR, values};
 
 /// Days in each month of a common year.
 const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
@@ -10,7 +10,8 @@ const COMMON_YEAR: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const BETWEEN_LEAP_DAYS: u32 = 8 * 365 + 1;
 pub const ALL_MONTHS: u64 = 0b1_1111_1111_1110;
 const ALL_DATES: u64 = 0xffff_fffe;
-const MINUTES_A_DAY: u32 = DAY as u32;
+/// [`super::DAY`], as a number of the sets.
+const MINUTES_A_DAY: u32 = 24 * 60;
 
 /// The longest gap, exact or overestimated as [`super::Schedule::longest_gap`] says. The schedule must fire.
 pub fn longest_gap(fields: &CalendarFields) -> Option<Duration> {
