@@ -2,7 +2,9 @@
 // poolgate's tables can be compared with them without a network. Descriptions and status are left out; a release whose
 // definition is the same as the one before it shares its line.
 //
-//	GOTOOLCHAIN=auto go run . >../karpenter-crds.jsonl
+// A release whose module cannot be downloaded keeps the line that it has.
+//
+//	GOTOOLCHAIN=auto go run . ../karpenter-crds.jsonl
 package main
 
 import (
@@ -35,20 +37,48 @@ type record struct {
 
 func main() {
 	log.SetFlags(0)
-	lines := json.NewEncoder(os.Stdout)
+	if len(os.Args) != 2 {
+		log.Fatal("usage: crd-record FILE")
+	}
+	before, err := os.ReadFile(os.Args[1])
+	check(err)
+	var after bytes.Buffer
+	lines := json.NewEncoder(&after)
 	lines.SetEscapeHTML(false)
-	for _, record := range recorded() {
+	for _, record := range recorded(kept(before)) {
 		check(lines.Encode(record))
 	}
+	check(os.WriteFile(os.Args[1], after.Bytes(), 0o644))
+}
+
+// kept returns what is recorded of each release.
+func kept(file []byte) map[string]record {
+	known := map[string]record{}
+	for _, line := range bytes.Split(bytes.TrimSpace(file), []byte("\n")) {
+		var all record
+		check(json.Unmarshal(line, &all))
+		for index, release := range all.Releases {
+			known[release] = record{[]string{release}, []string{all.Sums[index]}, all.CRD}
+		}
+	}
+	return known
 }
 
 // recorded returns the definitions, oldest first.
-func recorded() []record {
+func recorded(known map[string]record) []record {
 	var records []record
 	var before []byte
 	for _, release := range releases {
-		directory, sum := download(release)
-		crd := read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
+		directory, sum, err := download(release)
+		crd := known[release].CRD
+		if err == nil {
+			crd = read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
+		} else if crd == nil {
+			log.Fatal(err)
+		} else {
+			log.Printf("kept as it is: %v", err)
+			sum = known[release].Sums[0]
+		}
 		text, err := json.Marshal(crd)
 		check(err)
 		if bytes.Equal(text, before) {
@@ -63,17 +93,17 @@ func recorded() []record {
 }
 
 // download returns the directory of a release's module, and its recorded sum.
-func download(release string) (string, string) {
+func download(release string) (string, string, error) {
 	command := exec.Command("go", "mod", "download", "-json", modulePath+"@v"+release)
 	// Not in this module's directory, where go.mod would take effect.
 	command.Dir, command.Stderr = os.TempDir(), os.Stderr
 	answer, err := command.Output()
 	if err != nil {
-		log.Fatalf("%s %s: %v\n%s", modulePath, release, err, answer)
+		return "", "", fmt.Errorf("%s %s: %w\n%s", modulePath, release, err, answer)
 	}
 	var module struct{ Dir, Sum string }
 	check(json.Unmarshal(answer, &module))
-	return module.Dir, module.Sum
+	return module.Dir, module.Sum, nil
 }
 
 // read returns what a definition requires.
