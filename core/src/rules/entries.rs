@@ -24,14 +24,17 @@ pub fn check(pool: &NodePool<'_>, old: Option<&NodePool<'_>>, findings: &mut Fin
             continue;
         }
         let mut stored = old.into_iter().flat_map(|old| &old.beyond);
-        let is_stored = stored.any(|stored| stored.path == beyond.path && stored.actual >= actual);
+        // Karpenter and kubectl write metadata. What changes in another list is not judged, so only fewer entries are better.
+        let is_metadata = entries.path.starts_with("metadata.");
+        let is_stored = stored.any(|stored| {
+            stored.path == beyond.path && (stored.actual > actual || is_metadata && stored.actual == actual)
+        });
         let defined = defined(entries).filter(|most| actual > *most);
         match defined.map(|most| words(entries, most.min(entries.most))) {
             Some(words) => report(words, beyond.path.clone(), actual, findings),
             None => report(own_words(entries), beyond.path.clone(), actual, findings)
                 .consequence("Karpenter sets no maximum, but poolgate reads no more"),
         }
-        // Karpenter itself writes annotations.
         .lessened(is_stored && defined.is_none());
     }
     let disruption = pool.disruption.as_ref().present();
