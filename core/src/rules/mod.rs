@@ -86,6 +86,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &limits::LIMIT_UNKNOWN,
     &limits::nodes::LIMIT_NODES_RELEASE,
     &limits::nodes::LIMIT_BELOW_USE,
+    &limits::room::LIMIT_TOO_SMALL,
     &constraints::WEIGHT,
     &replicas::REPLICAS,
     &replicas::REPLICAS_GATE,

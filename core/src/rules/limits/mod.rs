@@ -46,6 +46,7 @@ pub fn check(
     if let Some(old) = old {
         nodes::check_use(limits, old, findings);
     }
+    room::check(pool, limits, findings);
 }
 
 /// True if a limit of 0 or less keeps a pool from launching any node.

@@ -1,4 +1,4 @@
-//! What a limit that does not count nodes leaves to a pool in use.
+//! Whether a limit has room for the smallest machine that the requirements allow, alone or beside the nodes that a pool has.
 //!
 //! Karpenter launches nothing for a pool whose nodes have more than a limit allows (`Limits.ExceededBy`), and no machine with
 //! more than the limit leaves (`filterByRemainingResources`). For a replacement it counts without the node that goes.
@@ -11,7 +11,11 @@ use crate::drift::DriftClaim;
 use crate::facts::{PLAIN_RESOURCES, PROVIDERS, Selection, integer};
 use crate::json::Json;
 use crate::pool::{NodePool, Requirement, Template};
+use crate::rules::findings::Findings;
+use crate::rules::rule::Rule;
 use crate::value::quantity::Quantity;
+
+pub static LIMIT_TOO_SMALL: Rule = rule!("limit-too-small", Warning, Silent);
 
 /// A resource whose amount the labels of machines show.
 struct Size {
@@ -58,17 +62,44 @@ impl Size {
         amount.checked_mul(self.unit).map(Quantity::from)
     }
 
-    /// The least that a machine has which the requirements allow; `None` if that is not known.
-    fn least(&self, template: &Template<'_>) -> Option<i64> {
+    /// The least that a machine has which the requirements allow, and the index of the first that says so; `None` if that is
+    /// not known.
+    fn least(&self, template: &Template<'_>) -> Option<(i64, usize)> {
         self.keys().find_map(|key| {
             let requirements = template.requirements().iter();
             let mut own = requirements
                 .filter(|requirement| requirement.key.present() == Some(key))
                 .peekable();
-            own.peek()?;
+            let index = own.peek()?.index;
             let selections = own.map(Requirement::selection).collect::<Option<Vec<_>>>()?;
-            Selection::all(selections).least()
+            Some((Selection::all(selections).least()?, index))
         })
+    }
+}
+
+/// Reports limits that leave no room for the smallest machine that the requirements allow.
+pub fn check(pool: &NodePool<'_>, limits: &PoolLimits<'_>, findings: &mut Findings<'_>) {
+    for size in &SIZES {
+        let Some(limit) = limits.get(size.resource) else {
+            continue;
+        };
+        // A limit of 0 switches the pool off, and another rule reports it.
+        let room = limit
+            .quantity()
+            .filter(|room| !room.is_zero() && !room.is_negative());
+        let least = room.and_then(|room| Some((room, size.least(&pool.template)?)));
+        let Some((_, (amount, index))) = least.filter(|(room, (amount, _))| !size.fits(*amount, room)) else {
+            continue;
+        };
+        let title = format!(
+            "the smallest allowed machine has {amount} {}, more than this limit",
+            size.unit_name
+        );
+        findings
+            .report(&LIMIT_TOO_SMALL, path(size.resource), limit.value, title)
+            .consequence("the pool never launches a node")
+            .suggest("raise the limit, which is for all nodes together, or allow smaller machines")
+            .related(Template::requirements_path().index(index));
     }
 }
 
@@ -93,7 +124,7 @@ pub fn used_up(pool: &NodePool<'_>, stored: &NodePool<'_>) -> Vec<String> {
         // A limit of 0 switches the pool off.
         let left = Some(most.minus(&now)).filter(|_| !most.is_zero())?;
         let size = SIZES.iter().find(|size| size.resource == resource);
-        let least = size.and_then(|size| Some((size, size.least(&pool.template)?)));
+        let least = size.and_then(|size| Some((size, size.least(&pool.template)?.0)));
         let why = match least.filter(|(size, least)| !size.fits(*least, &left)) {
             Some((size, least)) => format!(" (the smallest machine has {least} {})", size.unit_name),
             None if left.is_zero() => String::new(),
@@ -132,7 +163,7 @@ pub fn without_room(
     let rooms = SIZES.iter().filter_map(|size| {
         let limit = limits.get(size.resource)?.quantity()?;
         let used = NodePool::limit_value(old.used(size.resource)?)?;
-        Some((size, size.least(&pool.template)?, limit.minus(&used)))
+        Some((size, size.least(&pool.template)?.0, limit.minus(&used)))
     });
     let rooms: Vec<(&Size, i64, Quantity)> = rooms.collect();
     let short = claims.iter().filter_map(|claim| {
