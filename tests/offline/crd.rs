@@ -158,3 +158,21 @@ fn a_file_without_the_definition_is_refused_by_each_command() {
         assert!(refused.stderr.contains(why), "{refused:?}");
     }
 }
+
+#[test]
+fn a_definition_in_a_file_and_that_of_a_cluster_exclude_each_other() {
+    let scene = Scene::new();
+    for command in [&["lint"][..], &["budgets"], &["diff", "pool.yaml"]] {
+        let arguments: Vec<&str> = command
+            .iter()
+            .copied()
+            .chain(["--cluster", "--crd=crd.yaml"])
+            .collect();
+        let outcome = run_in(scene.0.path(), &arguments, "");
+        assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+        assert!(
+            outcome.stderr.contains("cannot be used with '--crd"),
+            "{outcome:?}"
+        );
+    }
+}

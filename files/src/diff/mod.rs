@@ -40,7 +40,7 @@ pub struct DiffArgs {
     git: Option<String>,
 
     /// Compare with the objects of a cluster, and name the NodeClaims that drift
-    #[arg(long)]
+    #[arg(long, conflicts_with = "crd")]
     cluster: bool,
 
     #[command(flatten)]

@@ -81,7 +81,7 @@ impl ClusterFlags<'_> {
 #[derive(Debug, Args)]
 pub(crate) struct StoredArgs {
     /// Read the objects of a cluster instead of files
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(long, conflicts_with_all = ["paths", "crd"])]
     cluster: bool,
 
     #[command(flatten)]
