@@ -1,6 +1,7 @@
 //! Facts about Karpenter, its releases and its providers: which fields a NodePool has, which labels are known, what is new in
 //! which release, and what an installed definition says. No other room knows a release or a provider.
 
+mod completed;
 mod installed;
 mod label_sets;
 mod labels;
@@ -9,7 +10,7 @@ mod operator;
 mod provider;
 mod release;
 mod resource;
-mod schema_defaults;
+
 mod selection;
 pub(crate) mod shape;
 mod target;

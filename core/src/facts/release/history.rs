@@ -61,34 +61,19 @@ pub(super) const fn stores(version: &str) -> KarpenterVersion {
     not_recorded()
 }
 
-/// The last release that serves this version.
-pub(super) const fn serves_last(version: &str) -> KarpenterVersion {
+/// The last release that serves this version, and the first after it.
+pub(super) const fn serves_until(version: &str) -> [KarpenterVersion; 2] {
     let mut rest: &[Definition] = &DEFINITIONS;
     while let [definition, after @ ..] = rest {
         if let [next, ..] = after
             && serves(definition, version)
             && !serves(next, version)
         {
-            return definition.releases.newest;
+            return [definition.releases.newest, next.releases.oldest];
         }
         rest = after;
     }
-    not_recorded()
-}
-
-/// The first release that no longer serves this version.
-pub(super) const fn serves_no_more(version: &str) -> KarpenterVersion {
-    let mut rest: &[Definition] = &DEFINITIONS;
-    while let [definition, after @ ..] = rest {
-        if let [next, ..] = after
-            && serves(definition, version)
-            && !serves(next, version)
-        {
-            return next.releases.oldest;
-        }
-        rest = after;
-    }
-    not_recorded()
+    [not_recorded(), not_recorded()]
 }
 
 const fn serves(definition: &Definition, version: &str) -> bool {

@@ -4,7 +4,7 @@
 //! and the file; `tests/oracle/sources.rs` compares that with the release before.
 
 use super::KarpenterVersion;
-use super::history::{begins, ends, known, serves_last, serves_no_more, stores};
+use super::history::{begins, ends, known, serves_until, stores};
 
 const CONSOLIDATE_AFTER: &str = "spec.disruption.consolidateAfter";
 const REASONS: &str = "spec.disruption.budgets[].reasons";
@@ -19,9 +19,9 @@ impl KarpenterVersion {
     /// `karpenter.sh/v1` is the storage version.
     pub const V1_STORED: Self = stores("v1");
     /// The last release that serves `karpenter.sh/v1beta1`.
-    pub const LAST_OF_V1BETA1: Self = serves_last("v1beta1");
+    pub const LAST_OF_V1BETA1: Self = serves_until("v1beta1")[0];
     /// `karpenter.sh/v1beta1` is no longer served.
-    pub const V1_ALONE: Self = serves_no_more("v1beta1");
+    pub const V1_ALONE: Self = serves_until("v1beta1")[1];
     /// A v1 NodePool without `spec.disruption` gets one with `consolidateAfter: 0s` from the definition.
     pub const DISRUPTION_DEFAULT: Self = begins("spec.disruption", r#"{"consolidateAfter":"0s"}"#);
     /// Group, kind and name in `nodeClassRef` cannot be empty.

@@ -65,7 +65,7 @@ pub enum Shape {
     Map(&'static Self),
     /// An object with these fields and no others.
     Object(FieldShapes),
-    /// An object of which poolgate knows these fields; others are not checked.
+    /// An object with these fields, and others that are not checked.
     Open(FieldShapes),
     /// A value that poolgate does not check.
     Any,
