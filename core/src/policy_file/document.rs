@@ -10,6 +10,9 @@ use crate::policy::record::{At, Found, Kind as _, Record, object};
 /// The longest policy file, in bytes: the limit of a `ConfigMap` or a Secret.
 pub const MAX_BYTES: usize = 1 << 20;
 
+/// The kind of the document that says what the commands on files read.
+pub const FILES: &str = "Files";
+
 /// How many mistakes of one file are shown.
 const MAX_SHOWN: usize = 100;
 
@@ -33,7 +36,7 @@ pub struct Mistakes {
     pub omitted: usize,
 }
 
-/// A file whose only document is a record.
+/// One document of a file.
 pub struct File<'t> {
     pub value: Value,
     document: Document<'t>,
@@ -43,54 +46,92 @@ pub struct File<'t> {
 }
 
 impl<'t> File<'t> {
-    /// Reads a file of this `kind`: exactly one document, which is called `what` in messages, with no field that the record
-    /// does not have.
-    pub fn read<T: Record>(text: &'t str, kind: &str, what: &str) -> Result<(T, Self), Mistakes> {
+    /// The documents of a file that are not empty. The mistakes of empty ones are those of the first.
+    pub fn documents(text: &'t str) -> Vec<Self> {
         let limits = Limits {
             bytes: MAX_BYTES,
             documents: 100,
             ..Limits::default()
         };
-        let lines = Lines::new(text);
-        let mut mistakes = Vec::new();
         let mut documents = Vec::new();
         for document in manifest::parse(text, &limits) {
-            mistakes.extend(document.problems().iter().map(|problem| PolicyMistake {
+            let lines = Lines::new(text);
+            let problems = document.problems().iter().map(|problem| PolicyMistake {
                 position: lines.position(problem.span.start()),
                 message: problem.to_string(),
-            }));
-            if !document.value().is_null() || !document.problems().is_empty() {
-                documents.push(document);
+            });
+            let mistakes: Vec<_> = problems.collect();
+            if !document.value().is_null() || !mistakes.is_empty() {
+                documents.push(Self {
+                    value: Value::from(document.value()),
+                    document,
+                    lines,
+                    mistakes,
+                });
             }
         }
-        let mut documents = documents.into_iter();
-        let Some(document) = documents.next() else {
-            let message = format!(
-                "the file contains no {what}. Begin it with apiVersion: {API_VERSION} and kind: {kind}"
-            );
-            let position = Position { line: 1, column: 1 };
-            return Err(vec![PolicyMistake { position, message }].into());
-        };
-        mistakes.extend(documents.map(|another| PolicyMistake {
-            position: lines.position(another.span().start()),
-            message: format!(
-                "a second document begins here, but a file contains one {what}. Put it into a separate file"
-            ),
-        }));
-        if document.unreadable().is_some() {
-            return Err(mistakes.into());
+        documents
+    }
+
+    /// Reads a file of this `kind`: exactly one document, which is called `what` in messages, with no field that the record
+    /// does not have.
+    pub fn read<T: Record>(text: &'t str, kind: &str, what: &str) -> Result<(T, Self), Mistakes> {
+        let mut documents = Self::documents(text).into_iter();
+        let file = documents.next().ok_or_else(|| none(kind, what))?;
+        let mut mistakes = Vec::new();
+        for mut another in documents {
+            mistakes.append(&mut another.mistakes);
+            mistakes.push(another.superfluous(what));
         }
-        let file = Self {
-            value: Value::from(document.value()),
-            document,
-            lines,
-            mistakes,
-        };
-        let mut found = Found::default();
-        let record = object::<T>().read(&file.value, &FieldPath::root(), &mut found);
+        let record = file.record::<T>();
         match record {
-            Some(record) if found.0.is_empty() => Ok((record, file)),
-            _ => Err(file.all(found).into()),
+            Ok(record) if mistakes.is_empty() => Ok((record, file)),
+            Ok(_) => Err(mistakes.into()),
+            Err(mut own) => {
+                own.append(&mut mistakes);
+                Err(own.into())
+            }
+        }
+    }
+
+    /// What the document says, if nothing is wrong with it.
+    pub fn record<T: Record>(&self) -> Result<T, Vec<PolicyMistake>> {
+        if self.document.unreadable().is_some() {
+            return Err(self.mistakes.clone());
+        }
+        let mut found = Found::default();
+        let record = object::<T>().read(&self.value, &FieldPath::root(), &mut found);
+        let mistakes = self.all(found);
+        record.filter(|_| mistakes.is_empty()).ok_or(mistakes)
+    }
+
+    /// Whether the document says that it is of this kind.
+    pub fn is_of_kind(&self, kind: &str) -> bool {
+        self.value.get("kind").and_then(Value::as_str) == Some(kind)
+    }
+
+    /// That the document is one too many in a file of one `what`.
+    pub fn superfluous(&self, what: &str) -> PolicyMistake {
+        if !self.is_of_kind(FILES) {
+            return self.repeated(what);
+        }
+        self.at_beginning(format!(
+            "kind: {FILES} is for the commands on files, which read it from .poolgate.yaml. This file must contain one {what} \
+             alone"
+        ))
+    }
+
+    /// That the document is a second `what`.
+    pub fn repeated(&self, what: &str) -> PolicyMistake {
+        self.at_beginning(format!(
+            "a second document begins here, but a file contains one {what}. Put it into a separate file"
+        ))
+    }
+
+    fn at_beginning(&self, message: String) -> PolicyMistake {
+        PolicyMistake {
+            position: self.lines.position(self.document.span().start()),
+            message,
         }
     }
 
@@ -132,6 +173,14 @@ impl<'t> File<'t> {
         }
         self.lines.position(span.map_or(0, manifest::Span::start))
     }
+}
+
+/// That a file has no document.
+pub fn none(kind: &str, what: &str) -> Mistakes {
+    let message =
+        format!("the file contains no {what}. Begin it with apiVersion: {API_VERSION} and kind: {kind}");
+    let position = Position { line: 1, column: 1 };
+    vec![PolicyMistake { position, message }].into()
 }
 
 impl From<Vec<PolicyMistake>> for Mistakes {

@@ -379,7 +379,12 @@ fn the_examples_use_every_field() {
         .map(manifest::Document::into_value)
         .collect();
     let mut without = Vec::new();
-    unused(&schema(), &documents.iter().collect::<Vec<_>>(), "", &mut without);
+    unused(
+        &schema()["else"],
+        &documents.iter().collect::<Vec<_>>(),
+        "",
+        &mut without,
+    );
     assert_eq!(without, [""; 0]);
 }
 
@@ -455,4 +460,66 @@ proptest! {
             }
         }
     }
+}
+
+const FILES: &str = "apiVersion: poolgate.dev/v1alpha1\nkind: Files\n";
+
+#[test]
+fn a_project_has_a_policy_or_says_which_files_are_read_or_both() {
+    let files = format!("{FILES}exclude: [a/]\nenvsubst: [b.env]\ncrd: c.yaml\n");
+    let policy = format!("{HEAD}enforcement: warn\n");
+    let expected = Files {
+        exclude: vec!["a/".to_owned()],
+        envsubst: vec!["b.env".to_owned()],
+        crd: Some("c.yaml".to_owned()),
+    };
+    for (text, has_policy, has_files) in [
+        (policy.clone(), true, false),
+        (files.clone(), false, true),
+        (format!("{policy}---\n{files}"), true, true),
+        (format!("{files}---\n{policy}---\n# nothing\n"), true, true),
+    ] {
+        let project = parse_project(&text).unwrap_or_else(|mistakes| panic!("{text}: {mistakes:?}"));
+        assert_eq!(project.policy.is_some(), has_policy, "{text}");
+        assert_eq!(project.files, has_files.then(|| expected.clone()), "{text}");
+    }
+}
+
+#[test]
+fn mistakes_in_each_document_of_a_project_are_reported_with_their_places() {
+    let mistakes = |text: &str| -> Vec<String> {
+        let mistakes = parse_project(text).expect_err(text);
+        mistakes.shown.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(
+        mistakes(&format!(
+            "{HEAD}enforcement: no\n---\n{FILES}excludes: []\n---\n{FILES}---\n{HEAD}"
+        )),
+        [
+            "3:14: expected a string, found false. Write enforce or warn",
+            "7:1: there is no field \"excludes\". Did you mean exclude?",
+            "8:1: a second document begins here, but a file contains one document of kind Files. Put it into a separate file",
+            "11:1: a second document begins here, but a file contains one policy. Put it into a separate file",
+        ]
+    );
+    assert_eq!(
+        mistakes("# nothing\n"),
+        [
+            "1:1: the file contains no policy. Begin it with apiVersion: poolgate.dev/v1alpha1 and kind: Policy"
+        ]
+    );
+}
+
+#[test]
+fn a_policy_alone_has_no_document_about_files() {
+    let mistakes = parse(&format!("{HEAD}---\n{FILES}"))
+        .expect_err("two documents")
+        .shown;
+    let said: Vec<String> = mistakes.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "3:1: kind: Files is for the commands on files, which read it from .poolgate.yaml. This file must contain one policy alone"
+        ]
+    );
 }
