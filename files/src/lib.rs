@@ -10,6 +10,7 @@ mod default;
 mod diff;
 pub mod edit;
 mod format;
+mod input;
 mod lint;
 mod listed;
 mod policy;

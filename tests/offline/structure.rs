@@ -33,6 +33,7 @@ const PACKAGES: [(&str, &[&[&str]]); 3] = [
             &["policy_file", "text_rules"],
             &["crd"],
             &["review_args", "format"],
+            &["input"],
             &["lint", "diff", "default", "budgets", "rules", "policy"],
             &["cli"],
         ],

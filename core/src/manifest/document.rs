@@ -1,6 +1,5 @@
 //! One document of a manifest: its value, and the position of everything in it.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -33,8 +32,6 @@ pub struct Document<'t> {
     comments: Vec<Comment<'t>>,
     problems: Problems,
     variables: Vec<Span>,
-    /// Whether SOPS has encrypted it, once that was asked.
-    pub(crate) is_encrypted: OnceCell<bool>,
 }
 
 impl<'t> Document<'t> {
@@ -68,7 +65,6 @@ impl<'t> Document<'t> {
             comments,
             problems,
             variables,
-            is_encrypted: OnceCell::new(),
         }
     }
 
@@ -85,7 +81,6 @@ impl<'t> Document<'t> {
             comments,
             problems,
             variables: Vec::new(),
-            is_encrypted: OnceCell::new(),
         }
     }
 

@@ -13,7 +13,6 @@ mod document;
 mod documents;
 mod float;
 mod key;
-mod left_alone;
 mod limits;
 mod lines;
 mod locate;
@@ -33,7 +32,6 @@ mod tests;
 
 pub use document::{Comment, Document};
 pub use documents::{Documents, parse, parse_with};
-pub use left_alone::{LeftAlone, any_text};
 pub use limits::Limits;
 pub use lines::{Lines, Position};
 pub use locate::{Form, Location};

@@ -66,6 +66,13 @@ impl Variables {
         Ok(())
     }
 
+    /// Adds other variables, which win.
+    pub fn extend(&mut self, others: &Self) {
+        let others = others.0.iter();
+        self.0
+            .extend(others.map(|(name, value)| (name.clone(), value.clone())));
+    }
+
     /// The text with its variables filled in; `None` if it contains no variable.
     pub(crate) fn fill(&self, text: &str) -> Option<Filled> {
         has_variable(text).then(|| match self.filled(text, DEEPEST) {

@@ -52,14 +52,13 @@ pub fn note(subject: &Subject<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use poolgate_core::facts::ApiVersion;
     use poolgate_core::json::Json;
     use poolgate_core::policy::Policy;
     use poolgate_core::pool::NodePool;
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::sources::Templates;
-    use crate::sources::nodepools::find;
 
     /// The note on a pool with a limit of 5 nodes, or what stands after its beginning.
     fn said(annotations: &Value, spec: &Value, policy: Option<AtLimit>) -> Option<String> {
@@ -74,11 +73,9 @@ mod tests {
             at_limit,
             ..Policy::default()
         });
-        let found = find(&object.to_string(), &Templates::new());
-        let found = found.pools.first().expect("a pool");
-        let object = Json::from(&found.object);
-        let view = NodePool::view(found.version, &object);
-        let mut subject = Subject::new(found, view, None, None).expect("budgets");
+        let read = Json::from(&object);
+        let view = NodePool::view(ApiVersion::V1, &read);
+        let mut subject = Subject::new(&object, view, None, None).expect("budgets");
         subject.policy = policy.as_ref();
         let note = note(&subject)?;
         let begin = "At its Hard limit of 5 nodes the pool ";

@@ -17,14 +17,17 @@ pub struct BudgetReport {
     kind: &'static str,
     at: String,
     pools: Vec<Value>,
+    /// What is not among the pools, with its place and the reason.
+    not_shown: Vec<String>,
 }
 
-pub fn document(subjects: &[Subject<'_>], at: Timestamp) -> BudgetReport {
+pub fn document(subjects: &[Subject<'_>], complaints: &[String], at: Timestamp) -> BudgetReport {
     BudgetReport {
         api_version: API_VERSION,
         kind: "BudgetReport",
         at: at.to_string(),
         pools: subjects.iter().map(|subject| pool(subject, at)).collect(),
+        not_shown: complaints.to_vec(),
     }
 }
 

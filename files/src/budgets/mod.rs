@@ -10,40 +10,33 @@ mod live;
 mod moment;
 mod notes;
 mod plan;
+mod pools;
 mod subject;
 mod svg;
 mod week;
 mod windows;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use poolgate_core::budget::{self, Reason};
-use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::json::Json;
-use poolgate_core::policy::Policy;
 use poolgate_core::pool::NodePool;
-use serde_json::Value;
 
-use crate::review_args::ReviewArgs;
+use crate::format::summary;
+use crate::input::InputArgs;
+use crate::sources::Written;
 use crate::sources::cluster::{Connect, StoredArgs};
-use crate::sources::nodepools::{self, Found};
-use crate::sources::{self, Excluded, Input, Patches, Whole, Written};
 use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
+use pools::{FOUND, Pool, Pools};
 use subject::Subject;
-
-/// Something could not be explained.
-const FOUND: u8 = 1;
-
-/// Something could not be read.
-const UNREADABLE: u8 = 2;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -90,8 +83,8 @@ pub struct BudgetsArgs {
     #[arg(long, value_name = "ZONE")]
     tz: Option<String>,
 
-    #[command(flatten)]
-    review_args: ReviewArgs,
+    #[command(flatten, next_help_heading = "Read")]
+    input: InputArgs,
 }
 
 /// The subcommands.
@@ -114,59 +107,45 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         budget::is_supported(at),
         "--at {at}: budgets can be computed for the years 1990 to 2089"
     );
-    let mut picture = Written::default();
+    let mut written = Written::stdout();
     if let Some(path) = &args.svg {
-        picture.add(Some(path));
+        written.add(Some(path));
     }
-    args.review_args.spare_by(&picture)?;
-    let policy = args.review_args.named_policy()?;
-    let (mut live, karpenter) = fetched(args, connect, policy.as_ref())?;
-    if let Some(caution) = karpenter.caution() {
+    let cluster = {
+        let _reading = Progress::of("reading");
+        args.stored.connect(connect)?
+    };
+    let paths = match &cluster {
+        Some(_) => &[][..],
+        None => &args.paths,
+    };
+    terminal::refuse_typed(paths)?;
+    let mut manifests = args.input.manifests(paths, &written)?;
+    let mut live = None;
+    if let Some(cluster) = &cluster {
+        let _reading = Progress::of("reading");
+        live = Some(Live::fetch(cluster)?);
+        let declared = manifests.projects.for_folder(Path::new("."));
+        manifests.karpenter = cluster.karpenter(declared.karpenter(&manifests.karpenter))?;
+    }
+    for caution in manifests.projects.cautions(&manifests.karpenter) {
         terminal::remark(&caution);
     }
-    let mut code = 0;
-    let mut complaints = Vec::new();
-    let mut pools = Vec::new();
-    let mut others = 0;
-    let mut inputs = Vec::new();
+    let Pools {
+        all: mut pools,
+        mut complaints,
+        code,
+        others,
+        skipped,
+    } = Pools::read(&manifests);
     if let Some(live) = &mut live {
         complaints.append(&mut live.complaints);
-        let stored = std::mem::take(&mut live.pools).into_iter().map(Found::stored);
-        pools.extend(stored.map(|found| Pool::new("nodepools", found, &karpenter)));
-    } else {
-        terminal::refuse_typed(&args.paths)?;
-        inputs = found(args, &picture)?;
+        let project = manifests.projects.for_folder(Path::new("."));
+        let stored = std::mem::take(&mut live.pools).into_iter();
+        pools.extend(stored.map(|object| Pool::stored(object, project, &manifests.karpenter)));
     }
-    let patches = Patches::among(&inputs);
-    for input in &inputs {
-        let name = input.name.as_str();
-        if patches.whole(input) == Whole::Part {
-            terminal::remark(&format!(
-                "{name}: skipped, because a kustomization names it as a patch"
-            ));
-            continue;
-        }
-        match input.read() {
-            Ok(text) => {
-                let found = nodepools::find(&text, &input.templates(&text));
-                others += found.others;
-                if !found.templates.is_empty() {
-                    code = UNREADABLE;
-                }
-                complaints.extend(found.templates.iter().map(|why| format!("error: {name}:{why}")));
-                complaints.extend(found.broken.iter().map(|why| format!("{name}:{why}")));
-                for (line, reason) in &found.left {
-                    complaints.push(format!("{name}:{line}: the budgets are unknown: {reason}"));
-                }
-                let found = found.pools.into_iter();
-                pools.extend(found.map(|found| Pool::new(name, found, &karpenter)));
-            }
-            Err(error) if error.is_unrelated() => {}
-            Err(error) => {
-                complaints.push(format!("error: {name}: {error}"));
-                code = UNREADABLE;
-            }
-        }
+    if let Some(skipped) = summary::skipped(&skipped) {
+        terminal::remark(&skipped);
     }
     if pools.is_empty() && complaints.is_empty() {
         terminal::remark(&format!("no NodePool found among {others} objects"));
@@ -175,102 +154,54 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     pools.retain(|pool| args.pool.is_empty() || args.pool.iter().any(|name| name == pool.name()));
     let objects: Vec<(Json<'_>, Json<'_>)> = pools
         .iter()
-        .map(|pool| (Json::from(&pool.completed), Json::from(&pool.found.object)))
+        .map(|pool| (Json::from(&pool.completed), Json::from(&pool.object)))
         .collect();
     let mut subjects = Vec::new();
     for (pool, (completed, written)) in pools.iter().zip(&objects) {
         let in_use = live.as_mut().map(|live| live.take(pool.name()));
         let nodes = in_use.as_ref().map_or(args.nodes, |in_use| Some(in_use.nodes));
-        let view = NodePool::view(pool.found.version, completed).written_as(Some(written));
-        let subject = Subject::new(&pool.found, view, nodes, args.reason);
-        match subject.map(|subject| subject.read_by(policy.as_ref(), &karpenter)) {
+        let view = NodePool::view(pool.version, completed).written_as(Some(written));
+        let subject = Subject::new(&pool.object, view, nodes, args.reason);
+        let policy = pool.project.file.is_some().then_some(&pool.project.policy);
+        match subject.map(|subject| subject.read_by(policy, pool.karpenter)) {
             Ok(mut subject) => {
-                subject.file = (inputs.len() > 1).then_some(pool.file);
+                subject.file = (manifests.inputs.len() > 1).then_some(pool.file);
                 subject.in_use = in_use;
                 subjects.push(subject);
             }
-            Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.found.line)),
+            Err(why) => complaints.push(format!("{}:{}: {why}", pool.file, pool.line)),
         }
     }
-    let output = written(args, &subjects, at, &clock)?;
+    let output = output(args, &subjects, &complaints, (at, &clock))?;
     if let Some(path) = &args.svg {
         fs::write(path, svg::picture(&subjects, at, &clock))
             .with_context(|| format!("{} cannot be written", path.display()))?;
     }
     for complaint in &complaints {
         terminal::remark(complaint);
-        code = code.max(FOUND);
     }
     terminal::print(output)?;
-    Ok(code.into())
-}
-
-/// The pools of a cluster with what counts there, if one is to be read, and the Karpenter that reads them.
-fn fetched(
-    args: &BudgetsArgs,
-    connect: Connect,
-    policy: Option<&Policy>,
-) -> anyhow::Result<(Option<Live>, TargetKarpenter)> {
-    let named = match policy {
-        Some(policy) => args.review_args.karpenter_for(policy),
-        None => args.review_args.karpenter(),
-    };
-    let _reading = Progress::of("reading");
-    let Some(cluster) = args.stored.connect(connect)? else {
-        return Ok((None, named));
-    };
-    Ok((Some(Live::fetch(&cluster)?), cluster.karpenter(&named)?))
-}
-
-/// The files to read, without the picture. Fails if an output would replace one of them.
-fn found(args: &BudgetsArgs, picture: &Written) -> anyhow::Result<Vec<Input>> {
-    let mut inputs = sources::find(&args.paths, None, &Excluded::nothing()).files;
-    sources::spare_by_stdout(&inputs)?;
-    picture.leave_out(&mut inputs)?;
-    Ok(inputs)
+    let least = if complaints.is_empty() { 0 } else { FOUND };
+    Ok(code.max(least).into())
 }
 
 /// The output in the chosen format.
-fn written(
+fn output(
     args: &BudgetsArgs,
     subjects: &[Subject<'_>],
-    at: Timestamp,
-    clock: &Clock,
+    complaints: &[String],
+    (at, clock): (Timestamp, &Clock),
 ) -> anyhow::Result<String> {
     let each = |write: fn(&Subject<'_>, Timestamp, &Clock) -> String| -> String {
         subjects.iter().map(|subject| write(subject, at, clock)).collect()
     };
     Ok(if args.output == OutputFormat::Json {
-        serde_json::to_string_pretty(&json::document(subjects, at))? + "\n"
+        serde_json::to_string_pretty(&json::document(subjects, complaints, at))? + "\n"
     } else if args.week {
         each(week::picture) + &notes::of_run(subjects, clock)
     } else {
         each(moment::explanation) + &notes::of_run(subjects, clock)
     })
-}
-
-/// A NodePool of the input.
-struct Pool<'i> {
-    file: &'i str,
-    found: Found,
-    /// The pool as the API server completes it.
-    completed: Value,
-}
-
-impl<'i> Pool<'i> {
-    fn new(file: &'i str, found: Found, karpenter: &TargetKarpenter) -> Self {
-        let completed = karpenter.completed(&found.object, found.version);
-        Self {
-            file,
-            found,
-            completed,
-        }
-    }
-
-    fn name(&self) -> &str {
-        let name = self.found.object.pointer("/metadata/name");
-        name.and_then(Value::as_str).unwrap_or_default()
-    }
 }
 
 /// A complaint about each pool that is asked for and was not found.

@@ -15,7 +15,6 @@ use poolgate_core::value::quantity::Quantity;
 use serde_json::Value;
 
 use super::live::InUse;
-use crate::sources::nodepools::Found;
 use crate::terminal;
 
 /// How many nodes a pool is assumed to have if that is not known.
@@ -61,14 +60,14 @@ impl<'a> Subject<'a> {
     /// Reads a pool, with the number of its nodes and the only reason to explain if they are given. An error says why
     /// Karpenter never acts on it.
     pub fn new(
-        found: &Found,
+        object: &Value,
         pool: NodePool<'a>,
         nodes: Option<u32>,
         reason: Option<Reason>,
     ) -> Result<Self, String> {
-        let name = name(&found.object);
+        let name = name(object);
         let budgets = Budgets::parse(&pool).map_err(|error| format!("NodePool {name}: {error}"))?;
-        let in_status = || nodes_in_status(&found.object);
+        let in_status = || nodes_in_status(object);
         let replicas = || u32::try_from(pool.replicas.present()?).ok();
         let known = nodes.or_else(in_status).or_else(replicas);
         let has_all_reasons = reason.is_none();
@@ -81,7 +80,7 @@ impl<'a> Subject<'a> {
             assumed: known.is_none(),
             budgets,
             reasons,
-            stored: notes_in_status(&found.object, &pool),
+            stored: notes_in_status(object, &pool),
             policy: None,
             release: KarpenterVersion::NEWEST,
             default_expiry: None,

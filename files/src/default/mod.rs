@@ -12,8 +12,10 @@ use poolgate_core::facts::TargetKarpenter;
 use poolgate_core::policy::Policy;
 
 use crate::edit;
-use crate::review_args::{NearestReviewArgs, Policies};
-use crate::sources::{self, Excluded, Input, Patches, Source};
+use crate::format::summary;
+use crate::format::tally::{self, Count};
+use crate::input::{InputArgs, Manifests, Unread};
+use crate::sources::{Input, Source, Written};
 use crate::terminal;
 
 /// The exit code of --diff if something would change.
@@ -39,8 +41,8 @@ pub struct DefaultArgs {
     #[arg(long)]
     node_limit_mode: bool,
 
-    #[command(flatten)]
-    review_args: NearestReviewArgs,
+    #[command(flatten, next_help_heading = "Read")]
+    input: InputArgs,
 }
 
 /// The sources of the defaults.
@@ -51,21 +53,14 @@ struct Defaults<'a> {
     with_mode: bool,
 }
 
-/// What all inputs share.
-#[derive(Debug)]
-struct DefaultRun<'a> {
-    args: &'a DefaultArgs,
-    policies: Policies,
-    karpenter: TargetKarpenter,
-    patches: Patches,
-}
-
 /// The result of a run so far.
 #[derive(Debug, Default)]
 struct Tally {
     pools: usize,
     changed: usize,
     troubles: usize,
+    /// What was left out.
+    skipped: tally::Tally,
     /// The release whose defaults were written, in words, if it is assumed.
     assumed: Option<String>,
 }
@@ -76,25 +71,23 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
         bail!("--write cannot change standard input. Name the files");
     }
     terminal::refuse_typed(&args.paths)?;
-    let inputs = sources::find(&args.paths, None, &Excluded::nothing());
-    sources::spare_by_stdout(&inputs.files)?;
-    let work = DefaultRun {
-        args,
-        policies: args.review_args.policies(sources::folders(&inputs.files))?,
-        karpenter: args.review_args.karpenter(),
-        patches: Patches::among(&inputs.files),
-    };
-    for file in work.policies.found().filter_map(|found| found.file.as_deref()) {
+    let manifests = args.input.manifests(&args.paths, &Written::stdout())?;
+    let projects = &manifests.projects;
+    for file in projects.found().filter_map(|found| found.file.as_deref()) {
         terminal::remark(&format!("using the defaults of policy {}", terminal::clean(file)));
     }
-    for caution in work.policies.cautions(&work.karpenter) {
+    for caution in projects.cautions(&manifests.karpenter) {
         terminal::remark(&caution);
     }
-    let mut tally = Tally::default();
+    let mut tally = Tally {
+        skipped: manifests.skipped(),
+        ..Tally::default()
+    };
     let prints = !args.write && !args.diff;
-    let is_one = inputs.files.len() == 1 && inputs.files.iter().all(|input| input.is_named);
-    for input in &inputs.files {
-        match work.printed(input, &mut tally) {
+    let inputs = &manifests.inputs;
+    let is_one = inputs.len() == 1 && inputs.iter().all(|input| input.is_named);
+    for input in inputs {
+        match printed(args, &manifests, input, &mut tally) {
             Ok(text) if prints && !is_one && !text.is_empty() => {
                 terminal::print(with_source(&input.name, &text))?;
             }
@@ -112,6 +105,9 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     if tally.pools == 0 && tally.troubles == 0 {
         terminal::remark("no NodePool found");
     }
+    if let Some(skipped) = summary::skipped(&tally.skipped) {
+        terminal::remark(&skipped);
+    }
     if let Some(release) = &tally.assumed {
         let assumed = terminal::ASSUMED_RELEASE;
         terminal::remark(&format!(
@@ -125,52 +121,58 @@ pub fn run(args: &DefaultArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
-impl DefaultRun<'_> {
-    /// The output for one input. Completes every object that it can, even if another one is broken.
-    fn printed(&self, input: &Input, tally: &mut Tally) -> anyhow::Result<String> {
-        let before = match input.read() {
-            // A file that is named and printed must be text.
-            Err(error) if error.is_unrelated() && (self.args.diff || self.args.write || !input.is_named) => {
-                return Ok(String::new());
-            }
-            read => read?,
-        };
-        let templates = input.templates(&before);
-        let found = self.policies.for_folder(input.folder());
-        let defaults = Defaults {
-            policy: &found.policy,
-            karpenter: found.karpenter(&self.karpenter),
-            with_mode: self.args.node_limit_mode,
-        };
-        let completed = text::complete(&before, &templates, self.patches.whole(input), &defaults);
-        tally.pools += completed.pools;
-        for left in &completed.left {
-            terminal::remark(&format!("{}:{left}", input.name));
+/// The output for one input. Completes every object that it can, even if another one is broken.
+fn printed(
+    args: &DefaultArgs,
+    manifests: &Manifests,
+    input: &Input,
+    tally: &mut Tally,
+) -> anyhow::Result<String> {
+    let before = match manifests.read(input) {
+        Ok(before) => before,
+        // A file that is named and printed must be text.
+        Err(Unread::NotText(error)) if input.is_named && !args.diff && !args.write => {
+            return Err(error.into());
         }
-        for trouble in &completed.troubles {
-            tally.troubles += 1;
-            terminal::remark(&format!("error: {}:{trouble}", input.name));
+        Err(Unread::NotText(_)) => {
+            tally.skipped.add(Count::NotText, 1);
+            return Ok(String::new());
         }
-        let is_changed = completed.text != before;
-        tally.changed += usize::from(is_changed);
-        if is_changed && defaults.karpenter.is_assumed() {
-            tally.assumed = Some(defaults.karpenter.called());
-        }
-        if self.args.diff {
-            let diff = is_changed.then(|| edit::diff(&input.name, "defaults", &before, &completed.text));
-            return Ok(diff.unwrap_or_default());
-        }
-        if !self.args.write {
-            return Ok(completed.text);
-        }
-        if let Source::File(path) = &input.source
-            && is_changed
-        {
-            edit::replace(path, &completed.text).context("cannot be written")?;
-            terminal::remark(&format!("{}: defaults written", input.name));
-        }
-        Ok(String::new())
+        Err(Unread::Failed(error)) => return Err(error.into()),
+    };
+    let defaults = Defaults {
+        policy: &manifests.project(input).policy,
+        karpenter: manifests.karpenter_of(input),
+        with_mode: args.node_limit_mode,
+    };
+    let completed = text::complete(&before, &defaults);
+    tally.pools += completed.pools;
+    for left in &completed.left {
+        terminal::remark(&format!("{}:{left}", input.name));
     }
+    for trouble in &completed.troubles {
+        tally.troubles += 1;
+        terminal::remark(&format!("error: {}:{trouble}", input.name));
+    }
+    let is_changed = completed.text != before.text;
+    tally.changed += usize::from(is_changed);
+    if is_changed && defaults.karpenter.is_assumed() {
+        tally.assumed = Some(defaults.karpenter.called());
+    }
+    if args.diff {
+        let diff = is_changed.then(|| edit::diff(&input.name, "defaults", &before.text, &completed.text));
+        return Ok(diff.unwrap_or_default());
+    }
+    if !args.write {
+        return Ok(completed.text);
+    }
+    if let Source::File(path) = &input.source
+        && is_changed
+    {
+        edit::replace(path, &completed.text).context("cannot be written")?;
+        terminal::remark(&format!("{}: defaults written", input.name));
+    }
+    Ok(String::new())
 }
 
 /// A text as a part of a stream, with its file as `helm template` names it.

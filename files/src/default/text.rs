@@ -6,14 +6,13 @@ use poolgate_core::defaults::defaults;
 use poolgate_core::diagnostic::{FieldPath, Segment};
 use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines, NodeRef};
+use poolgate_core::manifest::{Document, Limits, Lines, NodeKind, NodeRef, has_variable};
 use poolgate_core::pool::NodePool;
 use serde_json::Value;
 
 use super::Defaults;
 use crate::edit::{self, Replacement};
-use crate::sources::nodepools::objects;
-use crate::sources::{Templates, Whole, names_karpenter};
+use crate::sources::{Class, LeftAlone, SourceText, pools};
 
 /// A text with defaults.
 #[derive(Debug, Default)]
@@ -34,13 +33,18 @@ const ROUNDS: usize = 10;
 /// Writes the defaults into every NodePool of a text. Not into a part of one, such as a patch: kustomize would
 /// replace the values of the whole NodePool with them. A default counts as missing only after the last round: a pool may
 /// get its defaults through an alias, with those of another pool.
-pub fn complete(text: &str, templates: &Templates, whole: Whole, defaults: &Defaults<'_>) -> Completed {
-    let mut done = complete_once(text, templates, whole, defaults);
+pub fn complete(source: &SourceText<'_>, defaults: &Defaults<'_>) -> Completed {
+    let mut done = complete_once(source, defaults);
     for _ in 1..ROUNDS {
         if done.troubles.is_empty() {
             break;
         }
-        let next = complete_once(&done.text, templates, whole, defaults);
+        let next = SourceText {
+            text: done.text.clone(),
+            templates: source.templates.clone(),
+            ..*source
+        };
+        let next = complete_once(&next, defaults);
         let is_settled = next.text == done.text;
         done = next;
         if is_settled {
@@ -50,40 +54,40 @@ pub fn complete(text: &str, templates: &Templates, whole: Whole, defaults: &Defa
     done
 }
 
-fn complete_once(text: &str, templates: &Templates, whole: Whole, defaults: &Defaults<'_>) -> Completed {
+fn complete_once(source: &SourceText<'_>, defaults: &Defaults<'_>) -> Completed {
+    let text = &*source.text;
     let lines = Lines::new(text);
     let mut insertions: Vec<Replacement> = Vec::new();
     let mut done = Completed::default();
-    let mut is_template = !templates.is_empty();
-    let is_related = names_karpenter(text);
+    let mut is_template = false;
     let at = |offset: usize, why: &str| format!("{}: {why}", lines.position(offset));
-    for (number, document) in manifest::parse(text, &Limits::default()).enumerate() {
-        if let Some(template) = templates.get(&number) {
-            done.troubles
-                .push(at(template.mark.start(), &template.to_string()));
+    for document in source.documents(&Limits::default()) {
+        is_template |= matches!(document.class, Class::Template(_) | Class::HelmTemplate);
+        if let Some((offset, why)) = document.unread() {
+            if document.class != Class::Unrelated {
+                done.troubles.push(at(offset, &why));
+            }
             continue;
         }
-        is_template |= LeftAlone::is_template(&document);
-        if let Some(problem) = document.unreadable().filter(|_| is_related) {
-            done.troubles.push(at(problem.span.start(), &problem.to_string()));
-            continue;
-        }
-        for (found, version) in objects(document.value()) {
-            let Some(version) = version else { continue };
-            let (path, object) = (found.path, found.value);
+        for found in document.objects() {
+            let Some(version) = found.pool else { continue };
+            let (path, object) = (found.object.path, found.object.value);
             done.pools += 1;
-            let start = document.span_of(&path).unwrap_or(document.span()).start();
-            if let Some(reason) = reason_to_leave(whole, &document, object) {
+            let start = found.span.start();
+            let left = document.left(object).map(|reason| reason.to_string());
+            let is_part =
+                || lacking(object).map(|field| format!("it has no {field}, so it is treated as a patch"));
+            if let Some(reason) = left.or_else(is_part) {
                 done.left.push(at(start, &format!("not changed: {reason}")));
                 continue;
             }
             let object = Value::from(object);
             let wanted = completed(&object, version, defaults);
-            match insertions_for(text, &document, additions(&object, &wanted, &path)) {
+            match insertions_for(text, &document.document, additions(&object, &wanted, &path)) {
                 Some(new) => insertions.extend(new),
                 None => done.troubles.push(at(
                     start,
-                    "a default cannot be written into an alias or an unusual layout. Write it by hand",
+                    "a default cannot be written into an alias, a variable or an unusual layout. Write it by hand",
                 )),
             }
         }
@@ -96,23 +100,12 @@ fn complete_once(text: &str, templates: &Templates, whole: Whole, defaults: &Def
     }
     insertions.sort_by_key(|insertion| insertion.span.start());
     done.text = edit::apply(text, insertions.iter().map(|new| (new.span, &*new.text)));
-    if !only_adds_defaults(text, &done.text, defaults) {
+    if !only_adds_defaults(source, &done.text, defaults) {
         let why = "1:1: the defaults cannot be written without changing something else";
         done.troubles.push(why.into());
         text.clone_into(&mut done.text);
     }
     done
-}
-
-/// Why an object is left as it is; `None` for a whole NodePool.
-fn reason_to_leave(whole: Whole, document: &Document<'_>, object: &Json<'_>) -> Option<String> {
-    if let Some(reason) = LeftAlone::by_additions(document, object) {
-        return Some(reason.to_string());
-    }
-    if whole == Whole::Part {
-        return Some("a kustomization names it as a patch".into());
-    }
-    lacking(object).map(|field| format!("it has no {field}, so it is treated as a patch"))
 }
 
 /// The insertions for these additions; `None` if one cannot be made.
@@ -129,8 +122,14 @@ fn insertions_for(
         let path = addition.path.parent()?;
         let parent = edit::node_at(document, &path)?;
         let name = key(addition)?;
+        if parent.kind() == NodeKind::Scalar && has_variable(parent.span().slice(text)) {
+            return None;
+        }
         let mut entries = parent.entries();
         if let Some((key, value)) = entries.find(|(written, _)| written.text() == Some(name)) {
+            if has_variable(value.span().slice(text)) {
+                return None;
+            }
             insertions.push(if value.span().is_empty() {
                 edit::behind_key(text, key, &addition.value)?
             } else {
@@ -170,11 +169,10 @@ fn key(addition: &Addition) -> Option<&str> {
 }
 
 /// Whether the new text has the same objects, changed only by the defaults that could be written.
-fn only_adds_defaults(before: &str, after: &str, defaults: &Defaults<'_>) -> bool {
-    edit::is_as_meant(before, after, |before, after| {
+fn only_adds_defaults(source: &SourceText<'_>, after: &str, defaults: &Defaults<'_>) -> bool {
+    edit::is_as_meant(&source.text, after, source.variables, |before, after| {
         let mut expected = Value::from(before);
-        for (object, version) in objects(before) {
-            let Some(version) = version else { continue };
+        for (object, version) in pools(before) {
             if object.path.find(after).is_some_and(|is| is != object.value) {
                 let before = Value::from(object.value);
                 let wanted = completed(&before, version, defaults);
@@ -275,6 +273,7 @@ fn additions(before: &Value, after: &Value, path: &FieldPath) -> Vec<Addition> {
 mod tests {
     use super::*;
     use poolgate_core::facts::TargetKarpenter;
+    use poolgate_core::manifest::Variables;
     use poolgate_core::policy::Policy;
 
     /// Two pools of a List, the second with what the first one has under an anchor.
@@ -300,12 +299,13 @@ items:
 
     fn done(text: &str) -> Completed {
         let (policy, karpenter) = (Policy::default(), TargetKarpenter::default());
+        let variables = Variables::default();
         let defaults = Defaults {
             policy: &policy,
             karpenter: &karpenter,
             with_mode: false,
         };
-        complete(text, &Templates::new(), Whole::Whole, &defaults)
+        complete(&SourceText::whole(text, &variables), &defaults)
     }
 
     #[test]

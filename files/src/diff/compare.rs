@@ -22,6 +22,8 @@ pub struct Comparison {
     pub pools: Vec<PoolChange>,
     #[serde(rename = "nodeClasses")]
     pub classes: Vec<ClassChange>,
+    /// What is not compared, and why.
+    pub not_compared: Vec<String>,
     /// How many NodePools stay as they are.
     pub unchanged: usize,
     /// How many nodes are replaced, drained or deleted at most; `None` if nobody knows.
@@ -90,6 +92,7 @@ impl Comparison {
             kind: "DiffReport",
             pools,
             classes: classes.into_iter().map(|(class, _)| class).collect(),
+            not_compared: old.skipped.iter().chain(&new.skipped).cloned().collect(),
             unchanged,
             nodes_at_stake,
         })

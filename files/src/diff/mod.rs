@@ -15,7 +15,10 @@ use anyhow::{bail, ensure};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::review_args::{NearestReviewArgs, instant};
+use crate::format::summary;
+use crate::input::InputArgs;
+use crate::review_args::instant;
+use crate::sources::Written;
 use crate::sources::cluster::{Connect, KubeArgs};
 use crate::terminal;
 use compare::Comparison;
@@ -70,8 +73,8 @@ pub struct DiffArgs {
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<Timestamp>,
 
-    #[command(flatten)]
-    review_args: NearestReviewArgs,
+    #[command(flatten, next_help_heading = "Read")]
+    input: InputArgs,
 }
 
 /// How a difference is printed.
@@ -109,39 +112,50 @@ impl FromStr for Nodes {
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.kube.connect(args.cluster, connect)?;
-    let mut karpenter = args.review_args.karpenter();
     let is_stdin = |side: &Path| side.as_os_str() == "-";
     let first = args.first.clone().unwrap_or_else(|| ".".into());
-    let (mut old, new) = match (&args.second, &args.git, &cluster) {
+    let written = Written::stdout();
+    let found = |side: &Path| args.input.manifests(&[side.to_owned()], &written);
+    let (mut old, new, mut manifests) = match (&args.second, &args.git, &cluster) {
         (Some(second), ..) => {
             ensure!(
                 !(is_stdin(&first) && is_stdin(second)),
                 "standard input can be read only once. Give a file for OLD or NEW"
             );
-            (Side::of_files(&first, false)?, Side::of_files(second, false)?)
+            let before = found(&first)?;
+            let old = Side::of_files(&before, &first, false)?;
+            let after = args.input.more(before, std::slice::from_ref(second), &written)?;
+            (old, Side::of_files(&after, second, false)?, after)
         }
         (None, Some(revision), _) => {
             ensure!(
                 !is_stdin(&first),
                 "--git compares files, not standard input. Name the files"
             );
-            let new = Side::of_files(&first, false)?;
-            (Side::of_revision(revision, &first, &new)?, new)
+            let mut now = found(&first)?;
+            let new = Side::of_files(&now, &first, false)?;
+            (Side::of_revision(revision, &first, &mut now)?, new, now)
         }
         (None, None, Some(cluster)) => {
-            karpenter = cluster.karpenter(&karpenter)?;
-            (Side::of_cluster(cluster)?, Side::of_files(&first, true)?)
+            let mut now = found(&first)?;
+            now.karpenter = cluster.karpenter(&now.karpenter)?;
+            let new = Side::of_files(&now, &first, true)?;
+            (Side::of_cluster(cluster)?, new, now)
         }
         (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
     };
-    let folders = old
-        .pools
-        .iter()
-        .chain(&new.pools)
-        .map(|pool| Path::new(&pool.folder));
+    if cluster.is_none() {
+        manifests.look_from(old.pools.iter().map(|pool| &*pool.folder))?;
+    }
+    if let Some(skipped) = summary::skipped(&manifests.skipped()) {
+        terminal::remark(&skipped);
+    }
+    for skipped in old.skipped.iter().chain(&new.skipped) {
+        terminal::remark(skipped);
+    }
     let judge = Judge {
-        policies: args.review_args.policies(folders)?,
-        karpenter,
+        projects: manifests.projects,
+        karpenter: manifests.karpenter,
         at: args.at.unwrap_or_else(Timestamp::now),
         nodes: args
             .nodes
@@ -149,7 +163,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             .map(|nodes| (nodes.pool.clone(), nodes.count))
             .collect(),
     };
-    for caution in judge.policies.cautions(&judge.karpenter) {
+    for caution in judge.projects.cautions(&judge.karpenter) {
         terminal::remark(&caution);
     }
     for name in judge.nodes.keys().flatten() {

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::hours::ChangedHours;
 use super::side::{Key, Placed, Side};
-use crate::review_args::Policies;
+use crate::input::Projects;
 use crate::terminal;
 
 /// What each NodePool is judged by.
 #[derive(Debug)]
 pub struct Judge {
-    pub policies: Policies,
+    pub projects: Projects,
     pub karpenter: TargetKarpenter,
     pub at: Timestamp,
     /// How many nodes a pool has, by its name; `None` is every other pool.
@@ -125,7 +125,7 @@ impl Judge {
 
     /// A NodePool of both sides.
     pub fn changed(&self, before: &Placed, after: &Placed, claims: Option<&[DriftClaim]>) -> PoolChange {
-        let policy = &self.policies.for_folder(&after.folder).policy;
+        let policy = &self.projects.for_folder(&after.folder).policy;
         let (completed, wanted) = (self.completed(before), self.completed(after));
         let (with_status, wanted) = (self.with_nodes(before, completed), Json::from(&wanted));
         let old = Json::from(&with_status);
@@ -208,7 +208,7 @@ impl Judge {
     /// The Karpenter that an object is read by.
     fn karpenter(&self, placed: &Placed) -> TargetKarpenter {
         let found = self
-            .policies
+            .projects
             .for_folder(&placed.folder)
             .karpenter(&self.karpenter);
         match placed.version {
@@ -223,7 +223,7 @@ impl Judge {
     pub fn assumed(&self, old: &Side, new: &Side) -> String {
         let pools = old.pools.iter().chain(&new.pools);
         let found = pools.filter_map(|pool| {
-            let policy = self.policies.for_folder(&pool.folder);
+            let policy = self.projects.for_folder(&pool.folder);
             let is_assumed = policy.karpenter(&self.karpenter).is_assumed();
             is_assumed.then(|| TargetKarpenter::assumed(self.karpenter(pool).release()).called())
         });
@@ -261,7 +261,7 @@ impl Judge {
             claims,
             at: self.at,
         };
-        let policy = &self.policies.for_folder(&placed.folder).policy;
+        let policy = &self.projects.for_folder(&placed.folder).policy;
         review(&request, policy, &self.karpenter(placed))
             .report
             .into_iter()

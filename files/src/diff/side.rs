@@ -1,6 +1,6 @@
 //! One side of a comparison: the NodePools and the other objects of files, of a Git revision or of a cluster.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
 use poolgate_core::facts::{ApiVersion, GROUP, NODEPOOL_LABEL};
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
+use poolgate_core::manifest::{Limits, Lines, ManifestObject};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::git;
+use crate::input::{Manifests, Unread};
 use crate::sources::cluster::{Cluster, ClusterReadError, Request};
-use crate::sources::nodepools::objects;
-use crate::sources::{self, Excluded, Input, Patches, Source, Whole, names_karpenter};
+use crate::sources::{Class, Input, LeftAlone, Source, Whole};
 use crate::terminal;
 
 /// The objects of one side.
@@ -25,8 +25,8 @@ pub struct Side {
     pub pools: Vec<Placed>,
     /// The objects of other kinds, node classes among them.
     pub others: Vec<Placed>,
-    /// Files that are patches of a kustomization, below the root: they are left out.
-    patches: HashSet<String>,
+    /// What is not compared, and why.
+    pub skipped: Vec<String>,
     /// The NodeClaims of a cluster by their pool.
     pub claims: Option<HashMap<String, Vec<DriftClaim>>>,
     /// The node of each NodeClaim, and whether something bounds its drain.
@@ -63,47 +63,39 @@ impl fmt::Display for Key {
 
 impl Side {
     /// What stands in a file, below a directory or in standard input. Against a cluster nothing may be left to fill in.
-    pub fn of_files(root: &Path, is_for_cluster: bool) -> anyhow::Result<Self> {
-        let inputs = sources::find(&[root.to_owned()], None, &Excluded::nothing()).files;
-        sources::spare_by_stdout(&inputs)?;
-        let patches = Patches::among(&inputs);
+    pub fn of_files(manifests: &Manifests, root: &Path, is_for_cluster: bool) -> anyhow::Result<Self> {
         let mut side = Self::default();
-        for input in &inputs {
+        for input in &manifests.inputs {
             let path = match &input.source {
                 Source::File(path) => path.strip_prefix(root).unwrap_or(path).to_string_lossy(),
                 _ => "".into(),
             };
-            if patches.whole(input) == Whole::Part {
-                terminal::remark(&format!(
-                    "{}: skipped, because a kustomization names it as a patch",
-                    input.name
-                ));
-                side.patches.insert(path.into_owned());
-                continue;
-            }
-            side.add(input, &path, input.folder(), is_for_cluster)?;
+            side.add(manifests, input, &path, is_for_cluster)?;
         }
         Ok(side)
     }
 
-    /// What stood there in a revision of Git; `now` is what stands there now.
-    pub fn of_revision(revision: &str, root: &Path, now: &Self) -> anyhow::Result<Self> {
+    /// What stood there in a revision of Git, read as what stands there now.
+    pub fn of_revision(revision: &str, root: &Path, now: &mut Manifests) -> anyhow::Result<Self> {
         let mut side = Self::default();
         for (path, text) in git::files(revision, root)? {
-            if now.patches.contains(&path) {
-                continue;
-            }
             let file = if path.is_empty() {
                 root.to_owned()
             } else {
                 root.join(&path)
             };
+            if now.excludes(&file) {
+                continue;
+            }
             let input = Input {
                 name: terminal::clean(&format!("{revision}:{}", file.display())),
-                source: Source::Text(text),
+                source: Source::Text { text, path: file },
                 is_named: path.is_empty(),
             };
-            side.add(&input, &path, file.parent().unwrap_or(root), false)?;
+            // What stands there now is named as skipped.
+            if now.whole(&input) == Whole::Whole {
+                side.add(now, &input, &path, false)?;
+            }
         }
         Ok(side)
     }
@@ -166,40 +158,50 @@ impl Side {
         Ok(!kept.is_empty())
     }
 
-    fn add(&mut self, input: &Input, path: &str, folder: &Path, is_for_cluster: bool) -> anyhow::Result<()> {
+    fn add(
+        &mut self,
+        manifests: &Manifests,
+        input: &Input,
+        path: &str,
+        is_for_cluster: bool,
+    ) -> anyhow::Result<()> {
         let name = &input.name;
-        // Without it, every object of the other side would be gone or new.
-        let is_side = input.is_named;
-        let all = match input.read() {
-            Err(error) if error.is_unrelated() && !is_side => return Ok(()),
-            read => read.with_context(|| name.clone())?,
-        };
-        let lines = Lines::new(&all);
-        let templates = input.templates(&all);
-        let is_related = is_side || names_karpenter(&all);
-        for (number, document) in manifest::parse(&all, &Limits::default()).enumerate() {
-            if let Some(template) = templates.get(&number) {
-                bail!("{name}:{}: {template}", lines.position(template.mark.start()));
+        let source = match manifests.read(input) {
+            Ok(source) => source,
+            Err(Unread::NotText(_)) => {
+                self.skipped.push(format!("{name}: not compared: it is no text"));
+                return Ok(());
             }
-            if let Some(problem) = document.unreadable() {
-                let position = lines.position(problem.span.start());
-                if !is_related {
-                    if all.contains("NodeClass") {
-                        terminal::remark(&format!("{name}:{position}: not compared: {problem}"));
+            Err(Unread::Failed(error)) => return Err(error).with_context(|| name.clone()),
+        };
+        let lines = Lines::new(&source.text);
+        for document in source.documents(&Limits::default()) {
+            match (document.class, document.unread()) {
+                // Without its documents, every object of the other side would be gone or new.
+                (Class::Unrelated, Some((offset, why))) if !input.is_named => {
+                    if source.text.contains("NodeClass") {
+                        self.skipped
+                            .push(format!("{name}:{}: not compared: {why}", lines.position(offset)));
                     }
                     continue;
                 }
-                bail!("{name}:{position}: {problem}");
+                (_, Some((offset, why))) => bail!("{name}:{}: {why}", lines.position(offset)),
+                (Class::Patch, None) => {
+                    self.skipped
+                        .push(format!("{name}: not compared: {}", LeftAlone::Patch));
+                    continue;
+                }
+                _ => {}
             }
-            for (object, version) in objects(document.value()) {
-                let span = document.span_of(&object.path).unwrap_or(document.span());
-                let place = format!("{name}:{}", lines.position(span.start()).line);
+            for found in document.objects() {
+                let place = format!("{name}:{}", lines.position(found.span.start()).line);
+                let (pool, object) = (found.pool, found.object);
                 let Some(key) = key(&object) else { continue };
-                if version.is_some() {
-                    let left = match LeftAlone::is_template(&document) {
-                        true => Some(LeftAlone::Template),
-                        false if is_for_cluster => LeftAlone::by_additions(&document, object.value),
-                        false => LeftAlone::by_edits(&document, object.value),
+                if pool.is_some() {
+                    let left = if is_for_cluster {
+                        document.left(object.value)
+                    } else {
+                        document.edits_left(object.value)
                     };
                     let left = left.map(|why| why.to_string()).unwrap_or_default();
                     ensure!(
@@ -207,7 +209,7 @@ impl Side {
                         "{place}: {key} cannot be compared: {left}. Render it first"
                     );
                 }
-                let list = if version.is_some() {
+                let list = if pool.is_some() {
                     &mut self.pools
                 } else {
                     &mut self.others
@@ -216,8 +218,8 @@ impl Side {
                     key,
                     path: path.to_owned(),
                     place,
-                    folder: folder.to_owned(),
-                    version: version.unwrap_or(ApiVersion::V1),
+                    folder: input.folder().to_owned(),
+                    version: pool.unwrap_or(ApiVersion::V1),
                     object: object.value.into(),
                 });
             }

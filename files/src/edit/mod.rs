@@ -10,7 +10,7 @@ mod source_range;
 pub(crate) mod yaml;
 
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Document, Limits, Span};
+use poolgate_core::manifest::{self, Document, Limits, Span, Variables};
 
 pub(crate) use change::{Change, TextEdit};
 pub(crate) use mapping::{behind_key, in_place_of, into_mapping, node_at};
@@ -44,19 +44,20 @@ pub(crate) fn values(text: &str) -> impl Iterator<Item = serde_json::Value> {
 }
 
 /// Whether a changed text has as many documents as before, none with more problems, and each with the value that is
-/// meant: `is_meant` gets its value before and after.
+/// meant: `is_meant` gets its value before and after, with these variables.
 pub(crate) fn is_as_meant(
     before: &str,
     after: &str,
+    variables: &Variables,
     is_meant: impl Fn(&Json<'_>, &Json<'_>) -> bool,
 ) -> bool {
     let limits = Limits::default();
-    let mut after = manifest::parse(after, &limits);
+    let mut after = manifest::parse_with(after, &limits, variables);
     let is_right = |before: &Document<'_>, after: &Document<'_>| {
         after.problems().len() <= before.problems().len() && is_meant(before.value(), after.value())
     };
-    manifest::parse(before, &limits).all(|before| after.next().is_some_and(|after| is_right(&before, &after)))
-        && after.next().is_none()
+    let mut before = manifest::parse_with(before, &limits, variables);
+    before.all(|before| after.next().is_some_and(|after| is_right(&before, &after))) && after.next().is_none()
 }
 
 #[cfg(test)]
@@ -65,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_text_means_the_same_only_with_the_same_documents_and_no_new_problem() {
-        let is_same = |before: &str, after: &str| is_as_meant(before, after, |old, new| old == new);
+        let variables = Variables::default();
+        let is_same =
+            |before: &str, after: &str| is_as_meant(before, after, &variables, |old, new| old == new);
         assert!(is_same("a: 1\n---\nb: 2\n", "{a: 1} # same\n---\n{\"b\": 2}\n"));
         for after in ["a: 2\n", "a: \"1\"\n", "a: 1\n---\nb: 2\n", "a: 3\na: 1\n", ""] {
             assert!(!is_same("a: 1\n", after), "{after}");

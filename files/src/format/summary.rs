@@ -69,51 +69,95 @@ impl fmt::Display for Summary<'_> {
         if lowered > 0 {
             write!(f, " ({lowered} that Karpenter rejects anyway)")?;
         }
-        for (what, name, which) in [
-            (Count::Parts, "patch", "checked on its own"),
-            (Count::Encrypted, "encrypted document", "skipped"),
-            (Count::Others, "other object", "skipped"),
-            (Count::Overlays, "NodeOverlay", "not checked"),
-            (
-                Count::Inside,
-                "NodePool or NodeClaim",
-                "inside other objects not checked",
-            ),
-            (
-                Count::InlinePatches,
-                "inline patch",
-                "of kustomizations not checked",
-            ),
-            (Count::TemplateFolders, "Helm template folder", "skipped"),
-            (
-                Count::LinkedFolders,
-                "symbolic link",
-                "to a directory not followed",
-            ),
-            (
-                Count::Foreign,
-                "file",
-                "in other languages skipped (.tf, .tpl, .jsonnet, …)",
-            ),
-            (Count::Fixed, "place", "fixed"),
-            (Count::Fixable, "place", "fixable with --fix"),
-            (Count::Ignored, "finding", "ignored by comments"),
-            (Count::Unread, "document", "not read"),
-            (Count::Unreadable, "path", "not read"),
-        ] {
+        for part in CHECKED.iter().chain(&SKIPPED).chain(&CHANGED) {
             // Files in other languages matter only if no manifest is found.
-            let is_told = what != Count::Foreign || objects == 0;
-            let which = match (what, tally.of(what)) {
-                (Count::Parts, 2..) => "checked on their own",
-                (Count::LinkedFolders, 2..) => "to directories not followed",
-                _ => which,
-            };
-            if tally.of(what) > 0 && is_told {
-                write!(f, "; {} {which}", counted(tally.of(what), name))?;
+            let is_told = part.what != Count::Foreign || objects == 0;
+            let count = tally.of(part.what);
+            if count > 0 && is_told {
+                write!(f, "; {}", part.counted(count))?;
             }
         }
         Ok(())
     }
+}
+
+/// A part of a summary.
+struct Part {
+    what: Count,
+    name: &'static str,
+    /// What was done with one, and with several.
+    which: [&'static str; 2],
+}
+
+impl Part {
+    const fn new(what: Count, name: &'static str, which: &'static str) -> Self {
+        Self {
+            what,
+            name,
+            which: [which, which],
+        }
+    }
+
+    fn counted(&self, count: usize) -> String {
+        let [one, several] = self.which;
+        let which = if count == 1 { one } else { several };
+        format!("{} {which}", counted(count, self.name))
+    }
+}
+
+/// Objects and documents that were not checked as objects of their own.
+const CHECKED: [Part; 6] = [
+    Part {
+        what: Count::Parts,
+        name: "patch",
+        which: ["checked on its own", "checked on their own"],
+    },
+    Part::new(Count::Encrypted, "encrypted document", "skipped"),
+    Part::new(Count::Others, "other object", "skipped"),
+    Part::new(Count::Overlays, "NodeOverlay", "not checked"),
+    Part::new(
+        Count::Inside,
+        "NodePool or NodeClaim",
+        "inside other objects not checked",
+    ),
+    Part::new(
+        Count::InlinePatches,
+        "inline patch",
+        "of kustomizations not checked",
+    ),
+];
+
+/// What every command on files leaves out.
+const SKIPPED: [Part; 5] = [
+    Part::new(Count::TemplateFolders, "Helm template folder", "skipped"),
+    Part {
+        what: Count::LinkedFolders,
+        name: "symbolic link",
+        which: ["to a directory not followed", "to directories not followed"],
+    },
+    Part::new(
+        Count::Foreign,
+        "file",
+        "in other languages skipped (.tf, .tpl, .jsonnet, …)",
+    ),
+    Part::new(Count::Excluded, "path", "excluded"),
+    Part::new(Count::NotText, "file", "skipped that is no text"),
+];
+
+/// What was changed, and what was not read.
+const CHANGED: [Part; 5] = [
+    Part::new(Count::Fixed, "place", "fixed"),
+    Part::new(Count::Fixable, "place", "fixable with --fix"),
+    Part::new(Count::Ignored, "finding", "ignored by comments"),
+    Part::new(Count::Unread, "document", "not read"),
+    Part::new(Count::Unreadable, "path", "not read"),
+];
+
+/// What a run of another command than lint has left out, if it has.
+pub fn skipped(tally: &Tally) -> Option<String> {
+    let parts = SKIPPED.iter().filter(|part| tally.of(part.what) > 0);
+    let parts: Vec<String> = parts.map(|part| part.counted(tally.of(part.what))).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Where more is said of the rules with findings.

@@ -52,6 +52,10 @@ pub enum Count {
     LinkedFolders,
     /// Files of other languages below directories, which were left out.
     Foreign,
+    /// Files and directories that the user excludes.
+    Excluded,
+    /// Files below directories that are no text and do not name Karpenter.
+    NotText,
     /// Files and directories that could not be read.
     Unreadable,
     /// Documents that were not read completely: templates, and those that exceed a bound.

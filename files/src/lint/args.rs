@@ -1,20 +1,18 @@
 //! The flags of `lint`, and which findings they select.
 
 use std::borrow::Cow;
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
 use clap::builder::UnknownArgumentValueParser;
 use clap::{Arg, Args, ColorChoice, ValueEnum};
 use jiff::Timestamp;
 
 use crate::format::Format;
 use crate::format::output::{self, Wanted};
-use crate::review_args::{NearestReviewArgs, instant};
+use crate::input::InputArgs;
+use crate::review_args::instant;
 use crate::sources::cluster::StoredArgs;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
-use poolgate_core::manifest::Variables;
 use poolgate_core::policy::names_rule;
 
 /// What the flag of the format is called elsewhere: an error that names the one here.
@@ -45,9 +43,6 @@ pub struct LintArgs {
     #[arg(short, long, value_name = "FORMAT[=FILE]", value_parser = output::on_command_line(), hide_possible_values = true)]
     output: Vec<Wanted>,
 
-    #[command(flatten)]
-    pub(crate) review_args: NearestReviewArgs,
-
     /// Treat the input as a complete cluster: also check NodePools against each other. Implied by --cluster
     #[arg(long)]
     pub(crate) together: bool,
@@ -63,7 +58,7 @@ pub struct LintArgs {
     pub(crate) failure: Failure,
 
     #[command(flatten, next_help_heading = "Read")]
-    pub(crate) reading: ReadingArgs,
+    pub(crate) input: InputArgs,
 
     #[command(flatten, next_help_heading = "Cluster")]
     pub(crate) stored: StoredArgs,
@@ -85,22 +80,6 @@ pub struct LintArgs {
     /// The URL of the published page of rules. Findings link to it in human and sarif
     #[arg(long, env = "POOLGATE_RULES_URL", value_name = "URL", help_heading = "Look")]
     pub(crate) rules_url: Option<String>,
-}
-
-/// How the input is read.
-#[derive(Debug, Args)]
-pub struct ReadingArgs {
-    /// Exclude files that match this gitignore-style pattern, also those that are named. May be repeated
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) exclude: Vec<String>,
-
-    /// Fill in ${NAME} from this file of NAME=VALUE lines before checking. May be repeated
-    #[arg(long, value_name = "FILE")]
-    envsubst: Vec<PathBuf>,
-
-    /// The name to print for standard input
-    #[arg(long, value_name = "NAME")]
-    pub(crate) stdin_filename: Option<String>,
 }
 
 impl LintArgs {
@@ -127,17 +106,6 @@ impl LintArgs {
     /// Whether files are changed.
     pub(crate) fn writes_fixes(&self) -> bool {
         self.fix && !self.instead.diff
-    }
-
-    /// The variables of the files of --envsubst; later files override earlier ones.
-    pub(crate) fn variables(&self) -> anyhow::Result<Variables> {
-        let mut variables = Variables::default();
-        for path in &self.reading.envsubst {
-            let name = path.display();
-            let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
-            variables.add_lines(&text).with_context(|| name.to_string())?;
-        }
-        Ok(variables)
     }
 }
 

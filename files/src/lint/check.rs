@@ -22,11 +22,11 @@ use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
 use crate::format::finding::{Finding, Fix, Object, Related};
 use crate::format::tally::{Count, Tally};
-use crate::sources::{Template, Templates, Whole};
+use crate::sources::{Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole};
 use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Document, LeftAlone, Lines, ManifestProblem, ProblemKind, Span};
+use poolgate_core::manifest::{self, Document, Lines, ManifestProblem, ProblemKind, Span};
 
 /// How many findings of one file are kept. More would not be read, and a hostile file could have any number.
 pub const MAX_KEPT: usize = 1000;
@@ -44,11 +44,7 @@ const KINDS: [&str; 2] = ["NodePool", "NodeClaim"];
 /// A manifest that is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Manifest<'t> {
-    pub text: &'t str,
-    /// Whether its objects are complete.
-    pub whole: Whole,
-    /// Its documents that are templates, and not read.
-    pub templates: &'t Templates,
+    pub source: &'t SourceText<'t>,
     /// Whether the user named it; else it was found in a folder.
     pub is_named: bool,
     /// Whether its name says that it is JSON.
@@ -63,23 +59,24 @@ pub struct Manifest<'t> {
     pub across: Option<&'t OfInput>,
 }
 
+impl<'t> Manifest<'t> {
+    fn text(&self) -> &'t str {
+        &self.source.text
+    }
+}
+
 /// Checks everything in a text, in its order. Also returns its NodePools. The caller counts the findings that are kept, `tally` the others.
 pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> (Vec<Finding>, CheckedPools) {
-    let (text, is_marked) = (manifest.text, manifest.text.contains(MARK));
+    let text = manifest.text();
     let has_patches = || text.contains(MARK_OF_PATCHES) && KINDS.iter().any(|kind| text.contains(kind));
-    if !is_marked && !text.contains(MARK_OF_SPEC) && !text.contains('\\') && !has_patches() {
+    if !text.contains(MARK) && !text.contains(MARK_OF_SPEC) && !text.contains('\\') && !has_patches() {
         return Default::default();
     }
     let mut file = FileCheck::new(manifest, settings, tally);
-    for (number, document) in manifest::parse_with(text, &limits(text), &settings.variables).enumerate() {
-        if let Some(template) = manifest.templates.get(&number) {
-            file.template(template);
-            continue;
-        }
-        file.is_template |= LeftAlone::is_template(&document);
+    for document in manifest.source.documents(&limits(text)) {
         let first = file.findings.len();
-        file.document(number, &document);
-        file.attribute(first, &document);
+        file.document(&document);
+        file.attribute(first, &document.document);
     }
     if file.is_template {
         file.leave(0, &LeftAlone::Template.to_string());
@@ -98,25 +95,35 @@ pub fn settle(manifest: Manifest<'_>, settings: &Settings, findings: &mut [Findi
     if !findings.iter().any(is_open) {
         return;
     }
-    let (text, lines) = (manifest.text, Lines::new(manifest.text));
-    let documents = manifest::parse_with(text, &limits(text), &settings.variables);
-    let mut documents = documents.enumerate().peekable();
+    let text = manifest.text();
+    let lines = Lines::new(text);
+    let documents = manifest.source.documents(&limits(text));
+    let mut documents = documents.peekable();
     let mut start = 0;
-    while let Some((number, document)) = documents.next() {
+    while let Some(source) = documents.next() {
+        let (number, document) = (source.number, &source.document);
         let own = document.span();
         let is_own = |finding: &&mut Finding| finding.fix.edit().is_some_and(|edit| edit.document == number);
         let (end, next) = match documents.peek() {
             None => (text.len(), text.len()),
-            Some((_, next)) if next.unreadable().is_some() => (own.end(), next.span().start()),
-            Some((_, next)) => (next.span().start(), next.span().start()),
+            Some(next) if next.document.unreadable().is_some() => (own.end(), next.document.span().start()),
+            Some(next) => (next.document.span().start(), next.document.span().start()),
         };
         let fixes: Vec<&mut Finding> = findings.iter_mut().filter(is_own).collect();
         if !fixes.is_empty() {
             let review = |text: &str, meant: &Json<'_>| {
-                let manifest = Manifest { text, ..manifest };
-                reviewed(manifest, settings, (number, &document), meant)
+                let source = SourceText {
+                    text: text.to_owned(),
+                    templates: Templates::new(),
+                    ..*manifest.source
+                };
+                let manifest = Manifest {
+                    source: &source,
+                    ..manifest
+                };
+                reviewed(manifest, settings, (number, document), meant)
             };
-            let (document, lines, review) = (&document, &lines, &review);
+            let (lines, review) = (&lines, &review);
             Tried {
                 text,
                 lines,
@@ -146,14 +153,18 @@ fn reviewed(
 ) -> Option<Reviewed> {
     let mut tally = Tally::default();
     let mut file = FileCheck::new(manifest, settings, &mut tally);
-    let limits = limits(manifest.text);
-    let mut documents = manifest::parse_with(manifest.text, &limits, &settings.variables);
-    let document = documents.next()?;
+    let limits = limits(manifest.text());
+    let mut documents = manifest.source.documents(&limits);
+    let source = SourceDocument {
+        number,
+        ..documents.next()?
+    };
+    let document = &source.document;
     let is_meant = document.value() == meant && document.problems().len() <= before.problems().len();
     if !is_meant || documents.next().is_some() {
         return None;
     }
-    file.document(number, &document);
+    file.document(&source);
     let findings = file.findings;
     Some(Reviewed {
         findings,
@@ -166,8 +177,6 @@ struct FileCheck<'a, 't> {
     settings: &'a Settings,
     manifest: Manifest<'t>,
     lines: Lines<'t>,
-    /// Whether it has a NodePool somewhere. Mistakes in the YAML of other objects are not reported.
-    is_marked: bool,
     /// Whether it has lines of a template.
     is_template: bool,
     findings: Vec<Finding>,
@@ -180,8 +189,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         Self {
             settings,
             manifest,
-            lines: Lines::new(manifest.text),
-            is_marked: manifest.text.contains(MARK),
+            lines: Lines::new(manifest.text()),
             is_template: false,
             findings: Vec::new(),
             pools: CheckedPools::default(),
@@ -189,24 +197,26 @@ impl<'a, 't> FileCheck<'a, 't> {
         }
     }
 
-    fn document(&mut self, number: usize, document: &Document<'_>) {
-        if let Some(problem) = document.unreadable() {
-            if self.is_marked && !self.is_named_already(problem) {
-                self.tally
-                    .add(Count::Unread, usize::from(problem.kind.is_limit()));
-                self.problem(problem, None);
+    fn document(&mut self, source: &SourceDocument<'_>) {
+        let document = &source.document;
+        match source.class {
+            Class::Template(template) => return self.template(&template),
+            Class::Broken => return self.broken(document),
+            Class::Unrelated => return,
+            Class::Encrypted => return self.tally.add(Count::Encrypted, 1),
+            Class::HelmTemplate => {
+                self.is_template = true;
+                if document.unreadable().is_some() {
+                    return self.broken(document);
+                }
             }
-            return;
+            Class::Patch | Class::Objects => {}
         }
-        if LeftAlone::is_encrypted(document) {
-            self.tally.add(Count::Encrypted, 1);
-            return;
-        }
-        if let Some(note) = notes::text_instead_of_object(document, self.manifest.text) {
+        if let Some(note) = notes::text_instead_of_object(document, self.manifest.text()) {
             self.note(document, note, None);
             return;
         }
-        let subjects = Subjects::find(document.value(), self.manifest.whole, self.manifest.karpenter);
+        let subjects = Subjects::find(document.value(), self.whole(), self.manifest.karpenter);
         let overlays = subjects.others.iter().filter(|other| other.is_overlay()).count();
         self.tally.add(Count::Others, subjects.others.len() - overlays);
         self.tally.add(Count::Overlays, overlays);
@@ -231,20 +241,32 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.note(document, note, None);
         }
         for checked in &subjects.checked {
-            self.object(number, document, checked);
-            self.across(number, document, checked);
+            self.object(source, checked);
+            self.across(source, checked);
         }
-        if let Some(note) = notes::variables(document, self.manifest.text) {
+        if let Some(note) = notes::variables(document, self.manifest.text()) {
             self.note(document, note, object.as_ref());
         }
         self.ignore(first, document, object.as_ref());
+    }
+
+    /// Reports a document that cannot be read.
+    fn broken(&mut self, document: &Document<'_>) {
+        let Some(problem) = document.unreadable() else {
+            return;
+        };
+        if !self.is_named_already(problem) {
+            self.tally
+                .add(Count::Unread, usize::from(problem.kind.is_limit()));
+            self.problem(problem, None);
+        }
     }
 
     /// Reports a document that is a template: nothing of it is checked.
     fn template(&mut self, template: &Template) {
         self.is_template = true;
         self.tally.add(Count::Unread, 1);
-        let place = self.located(edit::within(self.manifest.text, template.mark));
+        let place = self.located(edit::within(self.manifest.text(), template.mark));
         let language = template.language;
         self.keep(Severity::Error, || Finding {
             title: format!("this document is {}", language.name()),
@@ -266,10 +288,10 @@ impl<'a, 't> FileCheck<'a, 't> {
         if self.tally.of(Count::Objects) == 0 || self.findings.iter().any(is_broken) {
             return;
         }
-        let Some((offset, why)) = notes::json_mistake(self.manifest.text) else {
+        let Some((offset, why)) = notes::json_mistake(self.manifest.text()) else {
             return;
         };
-        let place = self.located(edit::within(self.manifest.text, Span::new(offset, offset + 1)));
+        let place = self.located(edit::within(self.manifest.text(), Span::new(offset, offset + 1)));
         self.keep(Severity::Warning, || notes::not_json(&why, place));
     }
 
@@ -311,12 +333,12 @@ impl<'a, 't> FileCheck<'a, 't> {
     ) -> bool {
         let is_mistyped = matches!(diagnostic.error_type, ErrorType::Mistyped { .. });
         let value = || document.span_of(&checked.path_of(&diagnostic.path));
-        is_mistyped && value().is_some_and(|span| span.slice(self.manifest.text).starts_with("{{"))
+        is_mistyped && value().is_some_and(|span| span.slice(self.manifest.text()).starts_with("{{"))
     }
 
     /// Removes the findings that comments of the document ignore. The findings of the document begin at `first`.
     fn ignore(&mut self, first: usize, document: &Document<'_>, object: Option<&Object>) {
-        let suppressions = Suppressions::parse(document, self.manifest.text);
+        let suppressions = Suppressions::parse(document, self.manifest.text());
         let mut ignored = 0;
         for mut finding in self.findings.split_off(first) {
             match suppressions.fate(&finding) {
@@ -353,7 +375,7 @@ impl<'a, 't> FileCheck<'a, 't> {
     }
 
     fn problem(&mut self, problem: &ManifestProblem, object: Option<&Object>) {
-        let place = self.located(edit::within(self.manifest.text, problem.span));
+        let place = self.located(edit::within(self.manifest.text(), problem.span));
         let related = problem.related.map(|span| Related {
             field: FieldPath::root(),
             place: self.located(span),
@@ -366,7 +388,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         };
         // kubectl keeps the last of the values.
         let is_taken = matches!(problem.kind, ProblemKind::DuplicateKey { .. });
-        let (title, help) = problem_title(problem, self.manifest.text);
+        let (title, help) = problem_title(problem, self.manifest.text());
         self.keep(severity, || Finding {
             is_rejected: severity == Severity::Error && !is_taken,
             object: object.cloned(),
@@ -378,12 +400,13 @@ impl<'a, 't> FileCheck<'a, 't> {
         });
     }
 
-    fn object(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
+    fn object(&mut self, source: &SourceDocument<'_>, checked: &Checked<'_>) {
+        let document = &source.document;
         self.tally.add(Count::Objects, 1);
         let is_claim = matches!(checked.subject, Subject::NodeClaim(_));
         self.tally.add(Count::Claims, usize::from(is_claim));
         self.tally
-            .add(Count::Parts, usize::from(self.manifest.whole == Whole::Part));
+            .add(Count::Parts, usize::from(self.whole() == Whole::Part));
         let of_file = self.manifest.karpenter;
         let karpenter = self.settings.karpenter_for(of_file, checked.version());
         self.tally.releases.insert(karpenter.into());
@@ -391,11 +414,11 @@ impl<'a, 't> FileCheck<'a, 't> {
             self.note(document, notes::guessed(checked, karpenter), None);
         }
         let is_completed = self.manifest.policy.cluster.completes();
-        if of_file.source() == ReleaseSource::Newest && self.manifest.whole == Whole::Whole && !is_completed {
+        if of_file.source() == ReleaseSource::Newest && self.whole() == Whole::Whole && !is_completed {
             let is_incomplete = notes::lacks_consolidate_after(checked);
             self.tally.add(Count::Incomplete, usize::from(is_incomplete));
         }
-        for note in notes::about(checked, self.manifest.whole, karpenter, is_completed) {
+        for note in notes::about(checked, self.whole(), karpenter, is_completed) {
             self.note(document, note, Some(&checked.object()));
         }
         let request = Request {
@@ -406,7 +429,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             at: self.settings.at,
         };
         // The API server completes the whole, not a part of it.
-        let reviewed = match self.manifest.whole {
+        let reviewed = match self.whole() {
             Whole::Whole => review_file(&request, self.manifest.policy, karpenter),
             Whole::Part => review(&request, self.manifest.policy, karpenter),
         };
@@ -418,14 +441,14 @@ impl<'a, 't> FileCheck<'a, 't> {
         let mut fixed = HashSet::new();
         let first = self.findings.len();
         for diagnostic in report.diagnostics() {
-            let is_elsewhere = self.manifest.whole == Whole::Part && is_about_the_whole(diagnostic);
+            let is_elsewhere = self.whole() == Whole::Part && is_about_the_whole(diagnostic);
             let is_open = !document.variables().is_empty() && notes::is_open(diagnostic, checked.value);
             if is_elsewhere || is_open || self.is_of_template(document, checked, diagnostic) {
                 continue;
             }
             if self.findings.len() < MAX_KEPT {
                 let mut finding = self.finding(document, checked, diagnostic);
-                if let Some(fix) = self.fix((number, document), checked, diagnostic)
+                if let Some(fix) = self.fix(source, checked, diagnostic)
                     && fixed.insert(&diagnostic.path)
                 {
                     finding.fix = fix;
@@ -435,16 +458,15 @@ impl<'a, 't> FileCheck<'a, 't> {
                 self.omit(diagnostic.severity, 1);
             }
         }
-        if self.manifest.whole == Whole::Part {
-            self.leave(first, "a kustomization names the file as a patch");
-        } else if let Some(reason) = LeftAlone::by_edits(document, checked.value) {
+        if let Some(reason) = source.edits_left(checked.value) {
             self.leave(first, &reason.to_string());
         }
     }
 
     /// Adds the findings on an object that depend on other objects.
-    fn across(&mut self, number: usize, document: &Document<'_>, checked: &Checked<'_>) {
-        let key = (number, checked.path.clone());
+    fn across(&mut self, source: &SourceDocument<'_>, checked: &Checked<'_>) {
+        let document = &source.document;
+        let key = (source.number, checked.path.clone());
         let of_object = self.manifest.across.and_then(|across| across.get(&key));
         for across in of_object.into_iter().flatten() {
             let diagnostic = across.diagnostic.clone();
@@ -479,7 +501,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             let place = self.located(span);
             Some(Related { field, place })
         });
-        let written = || as_written(self.manifest.text, document, &field);
+        let written = || as_written(self.manifest.text(), document, &field);
         Finding {
             rule: diagnostic.rule.as_str(),
             severity: diagnostic.severity,
@@ -503,11 +525,12 @@ impl<'a, 't> FileCheck<'a, 't> {
     /// A possible fix of a finding. It must be tried before it is known to be right.
     fn fix(
         &self,
-        document: (usize, &Document<'_>),
+        source: &SourceDocument<'_>,
         checked: &Checked<'_>,
         diagnostic: &Diagnostic,
     ) -> Option<Fix> {
-        let text = self.manifest.text;
+        let text = self.manifest.text();
+        let document = (source.number, &source.document);
         let written = |path: &FieldPath| {
             let written = as_written(text, document.1, &checked.path_of(path))?;
             (!manifest::has_variable(&written)).then_some(written)
@@ -520,6 +543,11 @@ impl<'a, 't> FileCheck<'a, 't> {
             untried: TextEdit::of_alias(change, field, document, &self.lines),
         };
         Some(edit.map_or_else(left, Fix::Write))
+    }
+
+    /// Whether the objects of the text are complete.
+    fn whole(&self) -> Whole {
+        self.manifest.source.whole
     }
 
     fn keep(&mut self, severity: Severity, finding: impl FnOnce() -> Finding) {

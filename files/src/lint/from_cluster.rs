@@ -99,7 +99,7 @@ fn input(mut pool: Value) -> Input {
     let name = pool.pointer("/metadata/name").and_then(Value::as_str);
     Input {
         name: terminal::clean(&format!("nodepools/{}", name.unwrap_or_default())),
-        source: Source::Text(yaml::document(&pool)),
+        source: Source::Stored(yaml::document(&pool)),
         is_named: true,
     }
 }

@@ -8,7 +8,7 @@ use poolgate_core::policy::{Exemption, Glob};
 use poolgate_core::review::Subject;
 
 use super::subjects::Checked;
-use crate::review_args::Policies;
+use crate::input::Projects;
 use crate::terminal;
 
 /// Fewest letters of a word in which a typo is recognised: names of one family differ in short words, as in `gpu-a` and
@@ -46,9 +46,9 @@ impl CheckedPools {
     }
 
     /// A line for each name in an exemption that is probably mistyped.
-    pub fn misnamed(&self, policies: &Policies, at: Timestamp) -> Vec<String> {
+    pub fn misnamed(&self, projects: &Projects, at: Timestamp) -> Vec<String> {
         let mut lines = Vec::new();
-        for found in policies.all() {
+        for found in projects.all() {
             let Some(pools) = self.0.get(&found.file) else {
                 continue;
             };

@@ -21,11 +21,12 @@ mod suppress;
 mod together;
 mod unserved;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use jiff::Timestamp;
 use poolgate_core::diagnostic::Severity;
 use serde_json::Value;
@@ -37,8 +38,9 @@ use crate::format::output::{self, Outputs};
 use crate::format::summary::{Scope, Summary, more_of_rules, rejected_by_older, replaced_by_fixes};
 use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
+use crate::input::Manifests;
+use crate::sources::Input;
 use crate::sources::cluster::{Cluster, Connect};
-use crate::sources::{self, Excluded, Input, Patches};
 use crate::terminal::{self, Progress};
 use args::FailOn;
 use diagnosed::is_reported_once;
@@ -62,13 +64,10 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let reading = Progress::of("reading");
     let cluster = args.stored.connect(connect)?;
     let mut tally = Tally::default();
-    let inputs = match &cluster {
-        Some(_) => Vec::new(),
-        None => found(args, &outputs, &mut tally)?,
-    };
-    let mut reader = reader(args, cluster.as_ref(), &inputs)?;
-    reader.policies.spare_by(&outputs.written())?;
-    let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
+    let mut reader = reader(args, cluster.as_ref(), &outputs)?;
+    tally += &reader.manifests.skipped();
+    let stored = together(&mut reader, cluster.as_ref());
+    let inputs = &reader.manifests.inputs;
     drop(reading);
     let reports = cluster.as_ref().filter(|_| args.report);
     let reports = reports
@@ -109,7 +108,7 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         }
     };
     let work = |input: &Input| Outcome::of(reader.read(input), input, &printers, args);
-    parallel::in_order(&inputs, work, &mut take)?;
+    parallel::in_order(inputs, work, &mut take)?;
     let scope = match &cluster {
         Some(cluster) => Scope::Cluster {
             server: cluster.server.clone(),
@@ -128,65 +127,61 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&tally, args).into())
 }
 
-/// The files to check, without those that are written. Skipped files are counted.
-fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
-    let excluded = Excluded::matching(&args.reading.exclude).context("--exclude")?;
-    let paths = args.paths();
-    let found = sources::find(&paths, args.reading.stdin_filename.as_deref(), &excluded);
-    tally.add(Count::TemplateFolders, found.template_folders);
-    tally.add(Count::LinkedFolders, found.linked_folders);
-    tally.add(Count::Foreign, found.foreign);
-    let mut inputs = found.files;
-    outputs.written().leave_out(&mut inputs)?;
-    Ok(inputs)
-}
-
-/// What each input is checked with.
-fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -> anyhow::Result<Reader<'a>> {
-    let named = args.review_args.karpenter();
-    let karpenter = cluster.map(|cluster| cluster.karpenter(&named)).transpose()?;
-    let at = args.at.unwrap_or_else(Timestamp::now);
+/// The inputs, and what each is checked with.
+fn reader<'a>(
+    args: &'a LintArgs,
+    cluster: Option<&Cluster>,
+    outputs: &Outputs<'_>,
+) -> anyhow::Result<Reader<'a>> {
+    let paths = match cluster {
+        Some(_) => Cow::default(),
+        None => args.paths(),
+    };
+    let mut manifests = args.input.manifests(&paths, &outputs.written())?;
+    if let Some(cluster) = cluster {
+        manifests.karpenter = cluster.karpenter(&manifests.karpenter)?;
+    }
     Ok(Reader {
-        settings: Settings::new(karpenter.unwrap_or(named), args.variables()?, at),
-        policies: args.review_args.policies(sources::folders(inputs))?,
-        patches: Patches::among(inputs),
+        settings: Settings::new(args.at.unwrap_or_else(Timestamp::now)),
+        manifests,
         together: Together::default(),
         args,
     })
 }
 
-/// The inputs, those of the cluster if there is one, compared with each other if all are there. Also which stored pool each
-/// is.
-fn together(
-    reader: &mut Reader<'_>,
-    cluster: Option<&Cluster>,
-    mut inputs: Vec<Input>,
-) -> (Vec<Input>, HashMap<String, StoredPool>) {
+/// Takes the inputs of the cluster, if there is one, and compares the inputs with each other if all are there. Returns which
+/// stored pool each is.
+fn together(reader: &mut Reader<'_>, cluster: Option<&Cluster>) -> HashMap<String, StoredPool> {
     let mut stored = HashMap::new();
+    let manifests = &mut reader.manifests;
     if let Some(cluster) = cluster {
         let pools = from_cluster::all(cluster);
-        (inputs, stored) = (pools.inputs, pools.stored);
-        let folder = inputs.first().map_or(Path::new("."), Input::folder);
-        from_cluster::tell_of_modes(&pools.without_mode, &reader.policies.for_folder(folder).policy);
+        (manifests.inputs, stored) = (pools.inputs, pools.stored);
+        let here = manifests.projects.for_folder(Path::new("."));
+        from_cluster::tell_of_modes(&pools.without_mode, &here.policy);
     } else if reader.args.together {
-        inputs = inputs.into_iter().map(Input::held).collect();
+        let inputs = std::mem::take(&mut manifests.inputs).into_iter();
+        manifests.inputs = inputs.map(Input::held).collect();
     } else {
-        return (inputs, stored);
+        return stored;
     }
-    let objects = Objects::collect(&inputs, &reader.settings, &reader.patches);
+    let objects = Objects::collect(manifests);
     let classes = match cluster {
         Some(cluster) => from_cluster::classes(cluster, &objects.class_kinds()),
         None => objects.classes(),
     };
-    reader.together = Together::among(&objects, &classes, &reader.policies);
-    (inputs, stored)
+    reader.together = Together::among(&objects, &classes, &manifests.projects);
+    stored
 }
 
 /// Prints the summary, and remarks on the release and the policies.
 fn sum_up(summary: Summary<'_>, pools: &CheckedPools, reader: &Reader<'_>) {
     terminal::remark(&summary.to_string());
-    let cautions = reader.policies.cautions(&reader.settings.karpenter).into_iter();
-    let misnamed = pools.misnamed(&reader.policies, reader.settings.at);
+    let Manifests {
+        projects, karpenter, ..
+    } = &reader.manifests;
+    let cautions = projects.cautions(karpenter).into_iter();
+    let misnamed = pools.misnamed(projects, reader.settings.at);
     let lines = cautions
         .chain(more_of_rules(summary.tally))
         .chain(rejected_by_older(summary.tally))

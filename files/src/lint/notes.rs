@@ -5,13 +5,13 @@ use super::note::{Note, Place};
 use super::subjects::Checked;
 use crate::edit::SourceRange;
 use crate::format::finding::Finding;
-use crate::sources::Whole;
+use crate::sources::{self, Whole};
 use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, first_few, quoted};
 use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{Document, Span, any_text, can_be_given, has_variable, variables_in};
+use poolgate_core::manifest::{Document, Span, can_be_given, has_variable, variables_in};
 use poolgate_core::review::Subject;
 use serde::de::IgnoredAny;
 
@@ -138,7 +138,7 @@ pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
     let is_about_value = diagnostic.error_type != ErrorType::Unknown;
     let below = |path: &FieldPath| {
         let value = path.find(object).filter(|_| is_about_value);
-        value.is_some_and(|value| any_text(value, &has_variable))
+        value.is_some_and(sources::is_open)
     };
     let mut paths = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
     paths.any(|path| in_path(path) || below(path))

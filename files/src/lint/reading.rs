@@ -14,8 +14,8 @@ use super::together::Together;
 use crate::edit::{self, Change, SourceRange, TextEdit};
 use crate::format::finding::{self, Finding};
 use crate::format::tally::{Count, Tally};
-use crate::review_args::Policies;
-use crate::sources::{Input, Patches, ReadError, Source};
+use crate::input::{Manifests, Unread};
+use crate::sources::{Input, ReadError, Source, SourceText};
 use crate::terminal;
 use crate::text_rules;
 
@@ -25,8 +25,7 @@ const MAX_ROUNDS: usize = 20;
 /// What each input is checked with.
 pub struct Reader<'a> {
     pub settings: Settings,
-    pub policies: Policies,
-    pub patches: Patches,
+    pub manifests: Manifests,
     pub together: Together,
     pub args: &'a LintArgs,
 }
@@ -47,10 +46,14 @@ pub struct Reading {
 impl Reader<'_> {
     /// Reads an input, and fixes it with --fix.
     pub fn read(&self, input: &Input) -> Reading {
-        let mut reading = match input.read() {
+        let mut reading = match self.manifests.read(input) {
             Ok(text) => self.checked(input, text),
-            Err(error) if error.is_unrelated() => return Reading::default(),
-            Err(error) => {
+            Err(Unread::NotText(_)) => {
+                let mut reading = Reading::default();
+                reading.tally.add(Count::NotText, 1);
+                return reading;
+            }
+            Err(Unread::Failed(error)) => {
                 let mut reading = Reading::default();
                 let (what, help) = match &error {
                     ReadError::Foreign(language) => {
@@ -115,7 +118,7 @@ impl Reader<'_> {
                 .iter()
                 .filter(|(edit, is_stored)| *is_stored && Template::is_hashed(&edit.field));
             let counts = [(Count::Fixed, edits.len()), (Count::Replacing, replacing.count())];
-            let mut next = self.checked(input, text);
+            let mut next = self.checked(input, self.manifests.text(input, text));
             for (what, count) in counts {
                 next.tally.add(what, last.tally.of(what) + count);
             }
@@ -124,32 +127,31 @@ impl Reader<'_> {
         fixed
     }
 
-    fn checked(&self, input: &Input, text: String) -> Reading {
+    fn checked(&self, input: &Input, text: SourceText<'_>) -> Reading {
         let mut tally = Tally::default();
-        let found = self.policies.for_folder(input.folder());
-        let templates = input.templates(&text);
+        let project = self.manifests.project(input);
         let manifest = Manifest {
-            policy: &found.policy,
-            policy_file: found.file.as_deref(),
-            karpenter: found.karpenter(&self.settings.karpenter),
+            policy: &project.policy,
+            policy_file: project.file.as_deref(),
+            karpenter: self.manifests.karpenter_of(input),
             across: self.together.findings_in(input),
-            text: &text,
-            templates: &templates,
-            whole: self.patches.whole(input),
+            source: &text,
             is_named: input.is_named,
-            is_json: !matches!(input.source, Source::Text(_))
+            is_json: !matches!(input.source, Source::Stored(_))
                 && Path::new(&input.name)
                     .extension()
                     .is_some_and(|end| end == "json"),
         };
         let (mut findings, pools) = check(manifest, &self.settings, &mut tally);
         if tally.of(Count::Objects) > 0 {
-            tally.policies.insert(found.file.as_deref().map(terminal::clean));
+            tally
+                .policies
+                .insert(project.file.as_deref().map(terminal::clean));
         }
         findings.retain(|finding| self.args.selection.has(finding.rule));
         settle(manifest, &self.settings, &mut findings);
         Reading {
-            text,
+            text: text.text,
             findings,
             tally,
             pools,

@@ -1,15 +1,11 @@
-//! What objects are checked against besides the policy of their file: the Karpenter of the cluster, and variables.
+//! What objects are checked against besides the project of their file.
 
 use jiff::Timestamp;
 use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter};
-use poolgate_core::manifest::Variables;
 
 /// What objects are checked against.
 #[derive(Debug)]
 pub struct Settings {
-    pub karpenter: TargetKarpenter,
-    /// Values that are filled in before anything is checked.
-    pub variables: Variables,
     /// The time: exemptions of a policy may have an end.
     pub at: Timestamp,
     /// For v1beta1 if the release of the cluster is not given: the last one that serves it.
@@ -17,10 +13,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn new(karpenter: TargetKarpenter, variables: Variables, at: Timestamp) -> Self {
+    pub fn new(at: Timestamp) -> Self {
         Self {
-            karpenter,
-            variables,
             at,
             last_of_v1beta1: TargetKarpenter::assumed(KarpenterVersion::LAST_OF_V1BETA1),
         }

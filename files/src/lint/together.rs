@@ -7,19 +7,18 @@ use std::path::PathBuf;
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath};
 use poolgate_core::facts::{ApiVersion, LabelSets};
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Document, LeftAlone, Limits, Lines};
+use poolgate_core::manifest::{self, Document, Limits, Lines};
 use poolgate_core::pool::NodePool;
 use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 
 use super::parallel;
-use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
 use super::unserved::Claimed;
 use crate::edit;
 use crate::format::finding::Elsewhere;
-use crate::review_args::Policies;
-use crate::sources::{Identity, Input, Patches, Whole};
+use crate::input::{Manifests, Projects, Unread};
+use crate::sources::{Class, Identity, Input, is_open};
 
 /// The findings by input.
 #[derive(Debug, Default)]
@@ -65,7 +64,7 @@ impl Together {
     }
 
     /// Checks all objects together.
-    pub fn among(objects: &Objects, classes: &NodeClasses, policies: &Policies) -> Self {
+    pub fn among(objects: &Objects, classes: &NodeClasses, projects: &Projects) -> Self {
         let views: Vec<NodePool<'_>> = objects
             .pools
             .iter()
@@ -74,7 +73,7 @@ impl Together {
         let labels: Vec<&LabelSets> = objects
             .pools
             .iter()
-            .map(|pool| &policies.for_folder(&pool.folder).policy.labels)
+            .map(|pool| &projects.for_folder(&pool.folder).policy.labels)
             .collect();
         let findings = across::check(across::Together {
             pools: &views,
@@ -104,16 +103,16 @@ impl Together {
 
 impl Objects {
     /// The objects of all inputs, in their order.
-    pub fn collect(inputs: &[Input], settings: &Settings, patches: &Patches) -> Self {
+    pub fn collect(manifests: &Manifests) -> Self {
         let mut all = Self::default();
-        let read = |input: &Input| Self::collect_from(input, settings, patches.whole(input));
+        let read = |input: &Input| Self::collect_from(input, manifests);
         let mut take = |objects: Self| {
             all.pools.extend(objects.pools);
             all.others.extend(objects.others);
             all.is_missing_some |= objects.is_missing_some;
             Ok::<(), std::convert::Infallible>(())
         };
-        let Ok(()) = parallel::in_order(inputs, read, &mut take);
+        let Ok(()) = parallel::in_order(&manifests.inputs, read, &mut take);
         all
     }
 
@@ -145,35 +144,35 @@ impl Objects {
     }
 
     /// The objects of one input. If it cannot be read, that is reported when the input is checked.
-    fn collect_from(input: &Input, settings: &Settings, whole: Whole) -> Self {
+    fn collect_from(input: &Input, manifests: &Manifests) -> Self {
         let mut objects = Self::default();
-        // A patch repeats a part of an object in another file.
-        if whole == Whole::Part {
-            return objects;
-        }
-        let text = match input.read() {
+        let text = match manifests.read(input) {
             Ok(text) => text,
-            Err(error) => {
-                objects.is_missing_some = !error.is_unrelated();
+            Err(why) => {
+                objects.is_missing_some = matches!(why, Unread::Failed(_));
                 return objects;
             }
         };
-        let templates = input.templates(&text);
-        let lines = Lines::new(&text);
-        let documents = manifest::parse_with(&text, &Limits::default(), &settings.variables);
-        for (number, document) in documents.enumerate() {
-            let is_left = document.unreadable().is_some()
-                || templates.contains_key(&number)
-                || LeftAlone::is_encrypted(&document)
-                || LeftAlone::is_template(&document);
-            if is_left {
-                objects.is_missing_some = true;
-                continue;
+        let lines = Lines::new(&text.text);
+        for document in text.documents(&Limits::default()) {
+            match document.class {
+                Class::Objects => {}
+                // It repeats a part of an object in another file.
+                Class::Patch => continue,
+                Class::Template(_)
+                | Class::Broken
+                | Class::Unrelated
+                | Class::Encrypted
+                | Class::HelmTemplate => {
+                    objects.is_missing_some = true;
+                    continue;
+                }
             }
-            let subjects = Subjects::find(document.value(), whole, &settings.karpenter);
+            let value = document.document.value();
+            let subjects = Subjects::find(value, text.whole, manifests.karpenter_of(input));
             objects.is_missing_some |= !subjects.unserved.is_empty();
             for checked in &subjects.checked {
-                objects.pool(input, number, &document, checked, &lines);
+                objects.pool(input, (document.number, &document.document), checked, &lines);
             }
             for other in &subjects.others {
                 objects.other(*other);
@@ -185,8 +184,7 @@ impl Objects {
     fn pool(
         &mut self,
         input: &Input,
-        number: usize,
-        document: &Document<'_>,
+        (number, document): (usize, &Document<'_>),
         checked: &Checked<'_>,
         lines: &Lines<'_>,
     ) {
@@ -195,7 +193,6 @@ impl Objects {
         };
         let spec = checked.value.get("spec").unwrap_or(&Json::Null);
         let metadata = checked.value.get("metadata").unwrap_or(&Json::Null);
-        let is_open = |value: &Json<'_>| manifest::any_text(value, &manifest::has_variable);
         if !document.variables().is_empty() && (is_open(spec) || is_open(metadata)) {
             self.is_missing_some = true;
             return;

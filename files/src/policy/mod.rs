@@ -14,6 +14,7 @@ use poolgate_core::policy_file::{ReadPolicy, schema};
 use serde_json::Value;
 
 use crate::crd::definition::{self, Overruled};
+use crate::input::InputArgs;
 use crate::policy_file::{self, LoadError, placed};
 use crate::review_args::{CrdArg, instant};
 use crate::terminal;
@@ -56,14 +57,21 @@ enum PolicyCommand {
     /// Test a policy with cases: objects and their expected findings
     ///
     /// Exit codes: 0 all cases pass, 1 a case fails, 2 could not read a file, or found no case.
-    #[command(after_help = "Examples:\n  poolgate policy test cases.yaml")]
+    #[command(
+        after_help = "Examples:\n  poolgate policy test cases.yaml",
+        mut_arg("policy", |arg| arg.help("The policy of all cases [default: the one that each file names]")),
+        mut_arg("karpenter_version", |arg| arg.help(
+            "The Karpenter release of all cases, such as 1.14.1 [default: the one that each file names, else that of its \
+             policy, else the newest known]"
+        ))
+    )]
     Test {
         /// Files of kind PolicyTest, or folders that contain them
         #[arg(required = true, value_name = "PATH")]
         paths: Vec<PathBuf>,
 
-        #[command(flatten)]
-        crd: CrdArg,
+        #[command(flatten, next_help_heading = "Read")]
+        input: InputArgs,
     },
     /// Print the JSON Schema of a policy file, for editors
     #[command(after_help = "Examples:\n  poolgate policy schema >policy.schema.json")]
@@ -76,8 +84,8 @@ pub fn run(args: &PolicyArgs) -> anyhow::Result<ExitCode> {
         PolicyCommand::Check { files, crd, at } => {
             check(files, crd.definition(), at.unwrap_or_else(Timestamp::now))
         }
-        PolicyCommand::Test { paths, crd } => {
-            let results = test::run(paths, crd);
+        PolicyCommand::Test { paths, input } => {
+            let results = test::run(paths, input)?;
             let code = results.code();
             (results.output, code)
         }

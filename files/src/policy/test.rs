@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use poolgate_core::diagnostic::{Diagnostic, Severity, counted};
-use poolgate_core::facts::TargetKarpenter;
+use poolgate_core::facts::{ReleaseSource, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{self, Limits};
+use poolgate_core::manifest::{Limits, Lines};
 use poolgate_core::policy::Policy;
-use poolgate_core::policy_file::{Case, CaseObject, Expected, MAX_BYTES, PolicyTest, parse_policy_test};
+use poolgate_core::policy_file::{Case, CaseObject, Expected, PolicyTest, parse_policy_test};
 use poolgate_core::review::{Request, Subject, review_file};
 use serde_json::Value;
 
 use super::{FOUND, UNREADABLE};
-use crate::policy_file::{self, placed};
-use crate::review_args::CrdArg;
-use crate::sources::{self, Excluded, Source, read_bytes};
+use crate::format::summary;
+use crate::format::tally::Count;
+use crate::input::{InputArgs, Manifests, Project, Unread};
+use crate::sources::{Input, Source, Written};
 use crate::terminal;
 
 /// Without this text a file has no cases.
@@ -48,14 +49,25 @@ impl Results {
 }
 
 /// Runs the cases in these files, and in the files of these folders.
-pub fn run(paths: &[PathBuf], crd: &CrdArg) -> Results {
+pub fn run(paths: &[PathBuf], args: &InputArgs) -> anyhow::Result<Results> {
+    let manifests = args.manifests(paths, &Written::stdout())?;
+    let named = args.names_policy().then(|| manifests.projects.elsewhere());
+    let run = Run {
+        manifests: &manifests,
+        named,
+    };
     let mut results = Results::default();
-    for input in &sources::find(paths, None, &Excluded::nothing()).files {
-        match (&input.source, input.read()) {
-            (Source::File(path), Ok(text)) if text.contains(MARK) => results.file(path, &text, crd),
-            (_, Ok(_)) => {}
-            (_, Err(error)) => results.unreadable(&format!("{}: {error}", input.name)),
+    let mut skipped = manifests.skipped();
+    for input in &manifests.inputs {
+        match manifests.read(input) {
+            Ok(source) if source.text.contains(MARK) => results.file(input, &source.text, &run),
+            Ok(_) => {}
+            Err(Unread::NotText(_)) => skipped.add(Count::NotText, 1),
+            Err(Unread::Failed(error)) => results.unreadable(&format!("{}: {error}", input.name)),
         }
+    }
+    if let Some(skipped) = summary::skipped(&skipped) {
+        terminal::remark(&skipped);
     }
     let Results { cases, failed, .. } = results;
     let assumed = results.assumed.as_ref();
@@ -71,7 +83,14 @@ pub fn run(paths: &[PathBuf], crd: &CrdArg) -> Results {
             counted(cases, "case")
         ),
     };
-    results
+    Ok(results)
+}
+
+/// What all cases share.
+struct Run<'r> {
+    manifests: &'r Manifests,
+    /// The project of all cases, if the user names it.
+    named: Option<&'r Project>,
 }
 
 impl Results {
@@ -80,48 +99,63 @@ impl Results {
         terminal::remark(&format!("error: {error}"));
     }
 
-    fn file(&mut self, path: &Path, text: &str, crd: &CrdArg) {
+    fn file(&mut self, input: &Input, text: &str, run: &Run<'_>) {
+        let name = &*input.name;
         let parsed = match parse_policy_test(text) {
             Ok(parsed) => parsed,
             Err(mistakes) => {
                 for mistake in &mistakes.shown {
-                    self.unreadable(&placed(path, mistake));
+                    self.unreadable(&format!("{name}:{mistake}"));
                 }
                 return;
             }
         };
-        let folder = path.parent().unwrap_or(Path::new(""));
-        match policy_file::load(&folder.join(&parsed.policy)) {
-            Ok(read) => {
-                let named = parsed.karpenter.map(TargetKarpenter::from);
-                let karpenter = crd.of(named.or_else(|| read.policy.cluster.target()).unwrap_or_default());
-                if let Some(caution) = karpenter.caution() {
-                    terminal::remark(&format!("{}: {caution}", path.display()));
+        let own;
+        let project = match run.named {
+            Some(named) => named,
+            None => match run.manifests.projects.read(&input.folder().join(&parsed.policy)) {
+                Ok(read) => {
+                    own = read;
+                    &own
                 }
-                for case in &parsed.cases {
-                    self.case(path, (&parsed, case), (&read.policy, &karpenter));
+                Err(error) => {
+                    self.unreadable(&format!("{name}: {}", terminal::with_causes(&error)));
+                    return;
                 }
-            }
-            Err(error) => self.unreadable(&format!("{}: {error}", path.display())),
+            },
+        };
+        let of_run = &run.manifests.karpenter;
+        let of_file = parsed.karpenter.map(TargetKarpenter::from);
+        let of_file = of_file.filter(|_| of_run.source() == ReleaseSource::Newest);
+        let karpenter = project.karpenter(of_file.as_ref().unwrap_or(of_run));
+        if let Some(caution) = karpenter.caution() {
+            terminal::remark(&format!("{name}: {caution}"));
+        }
+        for case in &parsed.cases {
+            self.case((input, run), (&parsed, case), (&project.policy, karpenter));
         }
     }
 
-    fn case(&mut self, path: &Path, (test, case): (&PolicyTest, &Case), by: (&Policy, &TargetKarpenter)) {
+    fn case(
+        &mut self,
+        (input, run): (&Input, &Run<'_>),
+        (test, case): (&PolicyTest, &Case),
+        by: (&Policy, &TargetKarpenter),
+    ) {
         self.cases += 1;
         let karpenter = by.1;
         if karpenter.is_assumed() {
             self.assumed = Some(karpenter.called());
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let faults = match object_of(case, folder) {
+        let (name, position) = (&input.name, case.position);
+        let faults = match object_of(case, input.folder(), run.manifests) {
             Ok(object) => faults(&object, test, case, by),
-            Err(error) => vec![error],
+            Err(error) => return self.unreadable(&format!("{name}:{position}: {error}")),
         };
         if faults.is_empty() {
             return;
         }
         self.failed += 1;
-        let (name, position) = (path.display(), case.position);
         let _ = writeln!(self.output, "{name}:{position}: {}", terminal::clean(&case.name));
         for fault in faults {
             let _ = writeln!(self.output, "  {}", terminal::clean(&fault));
@@ -129,20 +163,36 @@ impl Results {
     }
 }
 
-fn object_of(case: &Case, folder: &Path) -> Result<Value, String> {
+fn object_of(case: &Case, folder: &Path, manifests: &Manifests) -> Result<Value, String> {
     let file = match &case.object {
         CaseObject::Inline(object) => return Ok(object.clone()),
         CaseObject::File(file) => folder.join(file),
     };
-    let name = file.display();
-    let bytes = read_bytes(&file, MAX_BYTES).map_err(|error| format!("{name} cannot be read: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|error| format!("{name} cannot be read: {error}"))?;
-    let mut documents = manifest::parse(&text, &Limits::default());
-    let objects: Vec<Value> = documents
-        .by_ref()
-        .map(manifest::Document::into_value)
-        .filter(|value| !value.is_null())
-        .collect();
+    let input = Input {
+        name: terminal::clean(&file.display().to_string()),
+        source: Source::File(file),
+        is_named: true,
+    };
+    let name = &input.name;
+    let source = match manifests.read(&input) {
+        Ok(source) => source,
+        Err(Unread::Failed(error)) => return Err(format!("{name} {error}")),
+        Err(Unread::NotText(_)) => return Err(format!("{name} is no text")),
+    };
+    let lines = Lines::new(&source.text);
+    let mut objects = Vec::new();
+    for document in source.documents(&Limits::default()) {
+        if let Some((offset, why)) = document.unread() {
+            return Err(format!("{name}:{}: {why}", lines.position(offset)));
+        }
+        for found in document.objects() {
+            if let Some(reason) = document.left(found.object.value) {
+                let position = lines.position(found.span.start());
+                return Err(format!("{name}:{position}: the object is not known: {reason}"));
+            }
+            objects.push(Value::from(found.object.value));
+        }
+    }
     match <[Value; 1]>::try_from(objects) {
         Ok([object]) => Ok(object),
         Err(objects) => Err(format!(

@@ -1,16 +1,16 @@
 //! Which files are read: those given, and those below directories that are given.
 
 use std::collections::{HashMap, HashSet};
-use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::ops::AddAssign;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ignore::{DirEntry, WalkBuilder};
+use ignore::{DirEntry, Walk, WalkBuilder};
 
 use super::language::Language;
 use super::read::{ReadError, read_file, read_stream};
@@ -41,8 +41,13 @@ pub struct Input {
 pub enum Source {
     Stdin,
     File(PathBuf),
-    /// This text, not a file.
-    Text(String),
+    /// What a cluster has stored.
+    Stored(String),
+    /// This text, which another program printed, as that of a file at this path.
+    Text {
+        text: String,
+        path: PathBuf,
+    },
     /// The text of standard input, or why it could not be read.
     Held(Result<String, String>),
     /// It cannot be read, for this reason.
@@ -50,12 +55,17 @@ pub enum Source {
 }
 
 impl Input {
+    /// The path at which it stands, or would stand.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File(path) | Source::Text { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Its folder; for standard input the folder of its name.
     pub fn folder(&self) -> &Path {
-        let path = match &self.source {
-            Source::File(path) => path,
-            _ => Path::new(&self.name),
-        };
+        let path = self.path().unwrap_or(Path::new(&self.name));
         match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -84,7 +94,8 @@ impl Input {
         let text = match &self.source {
             Source::Stdin => read_stream(stdin("manifests")),
             Source::File(path) => read_file(path),
-            Source::Text(text) => return Ok(text.clone()),
+            Source::Stored(text) => return Ok(text.clone()),
+            Source::Text { text, .. } => Ok(text.clone()),
             Source::Held(held) => held.clone().map_err(ReadError::Held),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }?;
@@ -97,7 +108,7 @@ impl Input {
     /// Which documents of its text are templates, and not read. What is stored was rendered.
     pub fn templates(&self, text: &str) -> Templates {
         match &self.source {
-            Source::Text(_) => Templates::new(),
+            Source::Stored(_) => Templates::new(),
             _ => templates(text),
         }
     }
@@ -107,7 +118,7 @@ impl Input {
         match &self.source {
             Source::File(path) => Identity::File(path.clone()),
             Source::Stdin | Source::Held(_) => Identity::Stdin,
-            Source::Text(_) | Source::Nowhere(_) => Identity::Named(self.name.clone()),
+            _ => Identity::Named(self.name.clone()),
         }
     }
 }
@@ -125,55 +136,57 @@ pub enum Identity {
 pub struct Inputs {
     /// In the order of their names, each once, including those that were not found.
     pub files: Vec<Input>,
-    /// Helm template folders that were skipped: their files are not YAML yet.
+    pub skipped: Skipped,
+}
+
+/// How much was left out while files were looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Helm template folders: their files are not YAML yet.
     pub template_folders: usize,
     /// Symbolic links to directories, which were not followed.
     pub linked_folders: usize,
-    /// How many files below directories were left out because they are in a language that generates manifests.
+    /// Files below directories that are in a language that generates manifests.
     pub foreign: usize,
+    /// Files and folders that the user excludes.
+    pub excluded: usize,
 }
 
-/// Patterns like those of a `.gitignore` in the current folder.
-#[derive(Debug, Clone)]
-pub struct Excluded(Gitignore);
-
-impl Excluded {
-    /// No patterns: every file is read.
-    pub fn nothing() -> Self {
-        Self(Gitignore::empty())
+impl AddAssign for Skipped {
+    fn add_assign(&mut self, other: Self) {
+        self.template_folders += other.template_folders;
+        self.linked_folders += other.linked_folders;
+        self.foreign += other.foreign;
+        self.excluded += other.excluded;
     }
+}
 
-    /// Skips what any of the patterns matches, with everything below it.
-    pub fn matching(patterns: &[String]) -> Result<Self, ignore::Error> {
-        let mut builder = GitignoreBuilder::new(env::current_dir().unwrap_or_default());
-        for pattern in patterns {
-            builder.add_line(None, pattern)?;
-        }
-        builder.build().map(Self)
-    }
+/// Whether the user excludes a path, which is that of a folder or not. Asked after the folders above it.
+pub type Excludes = Arc<dyn Fn(&Path, bool) -> bool + Send + Sync>;
 
-    /// Whether an entry of a walk is skipped.
-    pub fn entry(&self, path: &Path, is_folder: bool) -> bool {
-        self.0.matched(path, is_folder).is_ignore()
+/// Patterns like those of a `.gitignore` in a folder.
+pub fn patterns(folder: &Path, patterns: &[String]) -> Result<Gitignore, ignore::Error> {
+    let mut builder = GitignoreBuilder::new(folder);
+    for pattern in patterns {
+        builder.add_line(None, pattern)?;
     }
+    builder.build()
+}
 
-    /// Whether a given path is skipped, or a folder that it is in.
-    pub fn named(&self, path: &Path, is_folder: bool) -> bool {
-        let mut above = path.ancestors().skip(1);
-        self.entry(path, is_folder) || above.any(|folder| self.entry(folder, true))
-    }
+/// Whether a path is excluded, or a folder that it is in.
+pub fn is_excluded(path: &Path, is_folder: bool, excludes: &Excludes) -> bool {
+    let mut above = path.ancestors().skip(1);
+    excludes(path, is_folder) || above.any(|folder| excludes(folder, true))
 }
 
 /// Finds the inputs. A given file is read whatever its extension; below a directory those that end in `.yaml`,
 /// `.yml` or `.json` are read, unless git ignores them or their name begins with a dot. A link to a file is read as that
 /// file. Standard input is named `stdin_name`, if that is given.
-pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) -> Inputs {
+pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excludes: &Excludes) -> Inputs {
     let mut search = Search {
-        excluded,
+        excludes,
         found: Vec::new(),
-        template_folders: Arc::default(),
-        linked_folders: 0,
-        foreign: 0,
+        skipped: Skipped::default(),
         entries_left: MAX_ENTRIES,
     };
     for path in paths {
@@ -182,7 +195,7 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
             continue;
         }
         match path.metadata() {
-            Ok(metadata) if excluded.named(path, metadata.is_dir()) => {}
+            Ok(metadata) if is_excluded(path, metadata.is_dir(), excludes) => search.skipped.excluded += 1,
             Ok(metadata) if metadata.is_dir() => search.directory(path),
             Ok(_) => search.add(name(path), Source::File(path.clone()), true),
             Err(error) => search.nowhere(path, &error.to_string()),
@@ -190,9 +203,7 @@ pub fn find(paths: &[PathBuf], stdin_name: Option<&str>, excluded: &Excluded) ->
     }
     Inputs {
         files: each_once(search.found),
-        template_folders: search.template_folders.load(Ordering::Relaxed),
-        linked_folders: search.linked_folders,
-        foreign: search.foreign,
+        skipped: search.skipped,
     }
 }
 
@@ -248,11 +259,9 @@ pub fn folders<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> impl Iterator
 }
 
 struct Search<'a> {
-    excluded: &'a Excluded,
+    excludes: &'a Excludes,
     found: Vec<Input>,
-    template_folders: Arc<AtomicUsize>,
-    linked_folders: usize,
-    foreign: usize,
+    skipped: Skipped,
     entries_left: usize,
 }
 
@@ -270,8 +279,10 @@ impl Search<'_> {
     }
 
     fn directory(&mut self, directory: &Path) {
-        let template_folders = Arc::clone(&self.template_folders);
-        let excluded = self.excluded.clone();
+        let template_folders = Arc::<AtomicUsize>::default();
+        let left_out = Arc::<AtomicUsize>::default();
+        let counts = (Arc::clone(&template_folders), Arc::clone(&left_out));
+        let excludes = Arc::clone(self.excludes);
         let walk = WalkBuilder::new(directory)
             .follow_links(false)
             .max_depth(Some(MAX_DEPTH))
@@ -280,14 +291,22 @@ impl Search<'_> {
             .require_git(false)
             .filter_entry(move |entry| {
                 let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-                if excluded.entry(entry.path(), is_folder) {
+                if entry.depth() > 0 && excludes(entry.path(), is_folder) {
+                    let is_input = is_folder || has_extension_of_manifest(entry.path());
+                    counts.1.fetch_add(usize::from(is_input), Ordering::Relaxed);
                     return false;
                 }
                 let is_template = is_template_folder(entry);
-                template_folders.fetch_add(usize::from(is_template), Ordering::Relaxed);
+                counts.0.fetch_add(usize::from(is_template), Ordering::Relaxed);
                 !is_template
             })
             .build();
+        self.walk(directory, walk);
+        self.skipped.template_folders += template_folders.load(Ordering::Relaxed);
+        self.skipped.excluded += left_out.load(Ordering::Relaxed);
+    }
+
+    fn walk(&mut self, directory: &Path, walk: Walk) {
         for entry in walk {
             let Some(left) = self.entries_left.checked_sub(1) else {
                 let why =
@@ -301,7 +320,7 @@ impl Search<'_> {
                     let path = entry.into_path();
                     self.add(name(&path), Source::File(path), false);
                 }
-                Ok(entry) => self.foreign += usize::from(Language::has_extension_of(entry.path())),
+                Ok(entry) => self.skipped.foreign += usize::from(Language::has_extension_of(entry.path())),
                 Err(error) => self.nowhere(path_of(&error).unwrap_or(directory), &why(&error)),
             }
         }
@@ -310,11 +329,11 @@ impl Search<'_> {
     /// A symbolic link below a directory. kubectl reads one to a file, and follows none to a directory.
     fn link(&mut self, path: &Path) {
         match path.metadata() {
-            Ok(target) if target.is_dir() => self.linked_folders += 1,
+            Ok(target) if target.is_dir() => self.skipped.linked_folders += 1,
             Ok(target) if target.is_file() && has_extension_of_manifest(path) => {
                 self.add(name(path), Source::File(path.to_owned()), false);
             }
-            Ok(_) => self.foreign += usize::from(Language::has_extension_of(path)),
+            Ok(_) => self.skipped.foreign += usize::from(Language::has_extension_of(path)),
             Err(error) if has_extension_of_manifest(path) => self.nowhere(path, &error.to_string()),
             Err(_) => {}
         }

@@ -1,19 +1,21 @@
-//! Where objects come from: the user's files and standard input, which of them are patches, templates or no manifests at
-//! all, the NodePools in a text, and the cluster that a program hands over. Also which files are never written.
+//! Where objects come from: the user's files and standard input, their documents with the class of each, and the cluster that
+//! a program hands over. Also which files are never written.
 
 pub mod cluster;
+mod documents;
 mod inputs;
 mod language;
+mod left_alone;
 mod mention;
-pub(crate) mod nodepools;
 mod outputs;
 mod patches;
 mod read;
 mod templates;
 
-pub(crate) use inputs::{Excluded, Identity, Input, Source, find, folders};
-pub(crate) use mention::names_karpenter;
-pub(crate) use outputs::{Written, spare_by_stdout};
+pub(crate) use documents::{Class, SourceDocument, SourceText, pools};
+pub(crate) use inputs::{Excludes, Identity, Input, Skipped, Source, find, folders, is_excluded, patterns};
+pub(crate) use left_alone::{LeftAlone, is_open};
+pub(crate) use outputs::Written;
 pub(crate) use patches::{Patches, Whole};
 pub use read::read_bytes;
 pub(crate) use read::{ReadError, read_finite, read_text};

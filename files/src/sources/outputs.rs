@@ -10,18 +10,18 @@ use same_file::Handle;
 use super::read::read_lossy;
 use super::{Input, Source};
 
-/// Fails if standard output was redirected to one of these inputs, and that holds an object.
-pub fn spare_by_stdout(inputs: &[Input]) -> anyhow::Result<()> {
-    let mut written = Written::default();
-    written.add(None);
-    written.spare(inputs)
-}
-
 /// The files that a run writes, as far as they exist.
 #[derive(Debug, Default)]
 pub struct Written(Vec<Handle>);
 
 impl Written {
+    /// The file that standard output was redirected to.
+    pub fn stdout() -> Self {
+        let mut written = Self::default();
+        written.add(None);
+        written
+    }
+
     /// A file, or the one that standard output was redirected to.
     pub fn add(&mut self, file: Option<&Path>) {
         self.0.extend(file.map_or_else(stdout_handle, handle));
@@ -45,7 +45,7 @@ impl Written {
     }
 
     /// Fails if one of these inputs would be overwritten, and holds an object.
-    pub fn spare(&self, inputs: &[Input]) -> anyhow::Result<()> {
+    fn spare(&self, inputs: &[Input]) -> anyhow::Result<()> {
         for input in inputs {
             if let Source::File(path) = &input.source {
                 self.spare_file(path, &input.name)?;

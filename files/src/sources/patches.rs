@@ -58,8 +58,8 @@ impl Patches {
     /// Whether the objects of an input are complete.
     pub fn whole(&self, input: &Input) -> Whole {
         let is_patch = |path: &Path| fs::canonicalize(path).is_ok_and(|path| self.0.contains(&path));
-        match &input.source {
-            Source::File(path) if !self.0.is_empty() && is_patch(path) => Whole::Part,
+        match input.path() {
+            Some(path) if !self.0.is_empty() && is_patch(path) => Whole::Part,
             _ => Whole::Whole,
         }
     }

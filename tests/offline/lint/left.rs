@@ -144,7 +144,7 @@ fn patches_encrypted_documents_and_templates_stay_as_they_are() {
     }
     assert!(!outcome.stderr.contains("places fixed"), "{outcome:?}");
     for reported in [
-        "prod/patch.yaml:8:23: not fixed: a kustomization names the file as a patch",
+        "prod/patch.yaml:8:23: not fixed: a kustomization names it as a patch",
         "value.yaml:8:23: not fixed: it is a template",
         "lines.yaml:8:23: not fixed: it is a template",
         "1 encrypted document skipped",
