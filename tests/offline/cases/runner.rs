@@ -143,11 +143,8 @@ $ rm new
     #[test]
     fn a_right_transcript_passes_and_is_written_again_as_it_is() {
         assert_eq!(checked(&[("case.txt", RIGHT)], false).0, Ok(String::new()));
-        let bare: String = RIGHT
-            .lines()
-            .filter(|line| line.is_empty() || line.starts_with(['#', '$', ' ']) && *line != "# y")
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let is_written = |line: &&str| *line == "\n" || line.starts_with(['#', '$', ' ']) && *line != "# y\n";
+        let bare: String = RIGHT.split_inclusive('\n').filter(is_written).collect();
         let (result, text) = checked(&[("case.txt", &bare)], true);
         assert_eq!(
             result,

@@ -1,12 +1,14 @@
 //! The temporary copy of a case in which its commands run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 use poolgate_core::facts::KarpenterVersion;
 use poolgate_core::rules::find;
+use regex::Regex;
 use tempfile::TempDir;
 
 use super::transcript::{Said, visible};
@@ -73,10 +75,8 @@ impl Scene {
             shell.env(name, value);
         }
         let outcome = process::run(&mut shell, "");
-        let changed = match line.contains("poolgate ") {
-            true => self.changed(),
-            false => String::new(),
-        };
+        let is_ours = line.contains("poolgate ");
+        let changed = if is_ours { self.changed() } else { String::new() };
         let [stdout, stderr] = [outcome.stdout, outcome.stderr].map(|text| self.stable(&text));
         Said::new(outcome.status.code(), &stdout, &stderr, changed)
     }
@@ -87,7 +87,7 @@ impl Scene {
         let short = newest.rsplit_once('.').expect("a patch release").0;
         let own = env!("CARGO_PKG_VERSION");
         let above = self.directory.path().display().to_string();
-        [
+        let text = [
             (above, "<above>"),
             (root().display().to_string(), "<repository>"),
             (format!("{short} {ASSUMED}"), "<newest>"),
@@ -97,11 +97,11 @@ impl Scene {
             (format!("ersion\":\"{own}\""), "ersion\":\"<version>\""),
         ]
         .iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
-        .split('\n')
-        .map(without_words)
-        .collect::<Vec<_>>()
-        .join("\n")
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        // The name of a file before it gets that of the one that it replaces.
+        let random = Regex::new(r"\.poolgate-\w{6}").expect("a pattern");
+        let text = random.replace_all(&text, ".poolgate-<random>");
+        text.split('\n').map(without_words).collect::<Vec<_>>().join("\n")
     }
 
     fn changed(&self) -> String {
@@ -122,7 +122,7 @@ impl Scene {
                 (_, None) => "is gone",
                 _ => "changed",
             };
-            changed.push_str(&format!("> {name} {what}\n"));
+            let _ = writeln!(changed, "> {name} {what}");
             let mut options = diffy::DiffOptions::new();
             let patch = options
                 .set_context_len(2)
@@ -183,7 +183,11 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
                 let target = fs::read_link(&path).expect("a link").display().to_string();
                 files.insert(name, format!("a link to {target}\n").into_bytes());
             } else if kind.is_dir() {
-                left.extend((!name.ends_with(".git")).then_some(path));
+                left.extend(
+                    path.file_name()
+                        .is_some_and(|name| name != ".git")
+                        .then_some(path),
+                );
             } else if kind.is_file() {
                 files.insert(name, fs::read(&path).expect("a file"));
             }

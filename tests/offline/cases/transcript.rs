@@ -52,7 +52,7 @@ impl Transcript {
             let owned = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
             steps.push(Step {
                 comment: owned(&lines[command - comment..command]),
-                command: lines[command..at].join("\n")[2..].to_owned(),
+                command: lines[command..at].join("\n").split_off(2),
                 said: Said::default(),
             });
         }
@@ -134,9 +134,9 @@ impl Said {
     }
 
     pub(super) fn new(code: Option<i32>, stdout: &str, stderr: &str, files: String) -> Self {
-        let escaped = |line: String| match MARKS.iter().any(|mark| line.starts_with(mark)) {
-            true => format!("\\{line}\n"),
-            false => line + "\n",
+        let escaped = |line: String| {
+            let is_marked = MARKS.iter().any(|mark| line.starts_with(mark));
+            format!("{}{line}\n", if is_marked { "\\" } else { "" })
         };
         Self {
             code: match code {
@@ -154,16 +154,15 @@ impl Said {
     }
 }
 
-/// The lines of a text, with what nobody sees on paper escaped.
+/// The lines of a text, with signs for what nobody sees. Not the escapes that the commands print: those are characters.
 pub(super) fn visible(text: &str) -> Vec<String> {
-    let is_hidden = |c: char| {
-        let turns = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
-        turns || c.is_control() && c != '\t'
-    };
+    let turns = |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
     let shown = |line: &str| -> String {
-        let parts = line.chars().map(|c| match is_hidden(c) {
-            true => c.escape_default().to_string(),
-            false => c.to_string(),
+        let parts = line.chars().map(|c| match c {
+            '\t' => "\t".to_owned(),
+            '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).expect("a sign").to_string(),
+            c if c.is_control() || turns(c) => format!("⟨U+{:04X}⟩", u32::from(c)),
+            c => c.to_string(),
         });
         parts.collect()
     };
