@@ -8,6 +8,7 @@
 
 mod admit;
 mod budgets;
+mod cases;
 mod chart;
 mod commands;
 mod corpus;

@@ -3,26 +3,7 @@
 use serde_json::{Value, json};
 
 /// A NodePool without a fault, as somebody would write it.
-pub(crate) const SOUND: &str = "\
-apiVersion: karpenter.sh/v1
-kind: NodePool
-metadata:
-  name: general
-spec:
-  disruption:
-    consolidationPolicy: WhenEmptyOrUnderutilized
-    consolidateAfter: 1m
-    budgets:
-    - nodes: 10%
-  limits:
-    cpu: \"100\"
-    memory: 100Gi
-  template:
-    spec:
-      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
-      requirements:
-      - {key: kubernetes.io/arch, operator: In, values: [amd64]}
-";
+pub(crate) const SOUND: &str = include_str!("../cases/sound.yaml");
 
 /// A NodePool with no more than it must have; `spec` is merged over that.
 pub(crate) fn node_pool(name: &str, spec: &Value) -> Value {

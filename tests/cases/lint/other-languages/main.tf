@@ -1,0 +1,5 @@
+resource "kubernetes_manifest" "a" {
+  manifest = {
+    apiVersion = "karpenter.sh/v1"
+  }
+}

@@ -1,0 +1,2 @@
+local k = import 'k.libsonnet';
+{ apiVersion: 'karpenter.sh/v1', kind: 'NodePool' }
