@@ -289,7 +289,37 @@ Examples:
 
 #[cfg(test)]
 mod tests {
+    use clap::Arg;
+
     use super::*;
+
+    #[test]
+    fn each_command_that_reads_manifests_has_the_same_flags_for_it() {
+        let program = Cli::command();
+        for path in [
+            &["lint"][..],
+            &["default"],
+            &["budgets"],
+            &["diff"],
+            &["policy", "test"],
+        ] {
+            let command = path.iter().fold(&program, |command, name| {
+                command.find_subcommand(name).expect("a command")
+            });
+            let flags: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+            for flag in [
+                "exclude",
+                "envsubst",
+                "stdin-filename",
+                "policy",
+                "isolated",
+                "karpenter-version",
+                "crd",
+            ] {
+                assert!(flags.contains(&flag), "{path:?} --{flag}");
+            }
+        }
+    }
 
     #[test]
     fn command_line_is_consistent() {

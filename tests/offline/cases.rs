@@ -25,7 +25,7 @@ fn check(command: &str) {
     }
 }
 
-/// One test for each command, which has the name of its folder.
+/// One test for each folder: a command, or what several read alike.
 macro_rules! commands {
     ($($command:ident)*) => {
         const COMMANDS: &[&str] = &[$(stringify!($command)),*];
@@ -38,7 +38,7 @@ macro_rules! commands {
     };
 }
 
-commands! { admit budgets default diff lint policy }
+commands! { admit budgets default diff lint policy reading }
 
 #[test]
 fn each_folder_of_cases_is_run() {

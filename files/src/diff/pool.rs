@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::hours::ChangedHours;
 use super::side::{Key, Placed, Side};
 use crate::input::Projects;
+use crate::sources::depends_on_variable;
 use crate::terminal;
 
 /// What each NodePool is judged by.
@@ -262,9 +263,11 @@ impl Judge {
             at: self.at,
         };
         let policy = &self.projects.for_folder(&placed.folder).policy;
-        review(&request, policy, &self.karpenter(placed))
+        let report = review(&request, policy, &self.karpenter(placed))
             .report
-            .into_iter()
+            .into_iter();
+        report
+            .filter(|finding| !depends_on_variable(finding, object))
             .collect()
     }
 }

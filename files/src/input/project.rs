@@ -131,14 +131,23 @@ impl Named<'_> {
     }
 }
 
+/// A folder that was searched.
+#[derive(Debug)]
+struct Searched {
+    /// The number of its project, if it has one.
+    project: Option<usize>,
+    /// The folder from the root without links.
+    from_root: PathBuf,
+}
+
 /// The project of every folder that was searched.
 #[derive(Debug)]
 pub(crate) struct Projects {
     /// The project of folders that have none.
     elsewhere: Project,
     found: Vec<Project>,
-    /// The number of the project of each folder.
-    nearest: HashMap<PathBuf, Option<usize>>,
+    /// The folders that were searched.
+    nearest: HashMap<PathBuf, Searched>,
     /// Whether projects are looked for.
     is_nearest: bool,
     variables: Variables,
@@ -182,7 +191,7 @@ impl Projects {
 
     /// The project of the files in a folder.
     pub(crate) fn for_folder(&self, folder: &Path) -> &Project {
-        let found = self.nearest.get(folder).copied().flatten();
+        let found = self.nearest.get(folder).and_then(|searched| searched.project);
         found
             .and_then(|index| self.found.get(index))
             .unwrap_or(&self.elsewhere)
@@ -235,15 +244,20 @@ impl Projects {
         if project.exclude.is_empty() {
             return false;
         }
-        let path = from_root(folder).join(name);
+        let Some(searched) = self.nearest.get(folder) else {
+            return false;
+        };
+        let path = searched.from_root.join(name);
         path.starts_with(&project.folder) && project.exclude.matched(&path, is_folder).is_ignore()
     }
 
     /// Finds the project of a folder.
     pub(super) fn look_from(&mut self, folder: &Path) -> anyhow::Result<()> {
         if self.is_nearest && !self.nearest.contains_key(folder) {
-            let found = self.upwards(&from_root(folder))?;
-            self.nearest.insert(folder.to_owned(), found);
+            let from_root = from_root(folder);
+            let project = self.upwards(&from_root)?;
+            self.nearest
+                .insert(folder.to_owned(), Searched { project, from_root });
         }
         Ok(())
     }
@@ -252,10 +266,10 @@ impl Projects {
     /// repository: files above it belong to something else.
     fn upwards(&mut self, folder: &Path) -> anyhow::Result<Option<usize>> {
         if let Some(known) = self.nearest.get(folder) {
-            return Ok(*known);
+            return Ok(known.project);
         }
         let file = folder.join(NEARBY);
-        let found = if file.is_file() {
+        let project = if file.is_file() {
             self.found.push(Project::read(&shown(file), &self.variables)?);
             self.found.len().checked_sub(1)
         } else if folder.join(GIT).exists() {
@@ -265,8 +279,10 @@ impl Projects {
         } else {
             None
         };
-        self.nearest.insert(folder.to_owned(), found);
-        Ok(found)
+        let from_root = folder.to_owned();
+        self.nearest
+            .insert(folder.to_owned(), Searched { project, from_root });
+        Ok(project)
     }
 }
 

@@ -22,7 +22,9 @@ use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
 use crate::format::finding::{Finding, Fix, Object, Related};
 use crate::format::tally::{Count, Tally};
-use crate::sources::{Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole};
+use crate::sources::{
+    Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole, depends_on_variable,
+};
 use crate::terminal::clean;
 use crate::text_rules;
 use poolgate_core::json::Json;
@@ -442,7 +444,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         let first = self.findings.len();
         for diagnostic in report.diagnostics() {
             let is_elsewhere = self.whole() == Whole::Part && is_about_the_whole(diagnostic);
-            let is_open = !document.variables().is_empty() && notes::is_open(diagnostic, checked.value);
+            let is_open = !document.variables().is_empty() && depends_on_variable(diagnostic, checked.value);
             if is_elsewhere || is_open || self.is_of_template(document, checked, diagnostic) {
                 continue;
             }

@@ -5,13 +5,13 @@ use super::note::{Note, Place};
 use super::subjects::Checked;
 use crate::edit::SourceRange;
 use crate::format::finding::Finding;
-use crate::sources::{self, Whole};
+use crate::sources::Whole;
 use crate::terminal::clean;
 use crate::text_rules;
-use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment, Severity, first_few, quoted};
+use poolgate_core::diagnostic::{FieldPath, Severity, first_few, quoted};
 use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
-use poolgate_core::manifest::{Document, Span, can_be_given, has_variable, variables_in};
+use poolgate_core::manifest::{Document, Span, can_be_given, variables_in};
 use poolgate_core::review::Subject;
 use serde::de::IgnoredAny;
 
@@ -126,22 +126,6 @@ pub fn variables(document: &Document<'_>, text: &str) -> Option<Note> {
             "check the output of the program that fills them in".into()
         },
     })
-}
-
-/// True if a finding depends on a variable that is left in the object: at its field, below it, or beside it.
-pub fn is_open(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
-    let in_path = |path: &FieldPath| {
-        let mut segments = path.segments().iter();
-        segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
-    };
-    // An unknown field is unknown whatever its value is.
-    let is_about_value = diagnostic.error_type != ErrorType::Unknown;
-    let below = |path: &FieldPath| {
-        let value = path.find(object).filter(|_| is_about_value);
-        value.is_some_and(sources::is_open)
-    };
-    let mut paths = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
-    paths.any(|path| in_path(path) || below(path))
 }
 
 /// The finding on a text that is not JSON.

@@ -75,6 +75,7 @@ pub fn run(paths: &[PathBuf], args: &InputArgs) -> anyhow::Result<Results> {
         assumed.map(|called| format!(", for Karpenter {called} (assumed; set karpenter in the file)"));
     let assumed = assumed.unwrap_or_default();
     let _ = match (cases, failed) {
+        (0, _) if results.unreadable > 0 => Ok(()),
         (0, _) => writeln!(results.output, "no cases found. A file of cases has kind: {MARK}"),
         (cases, 0) => writeln!(results.output, "{} passed{assumed}", counted(cases, "case")),
         (cases, failed) => writeln!(
@@ -142,7 +143,6 @@ impl Results {
         (test, case): (&PolicyTest, &Case),
         by: (&Policy, &TargetKarpenter),
     ) {
-        self.cases += 1;
         let karpenter = by.1;
         if karpenter.is_assumed() {
             self.assumed = Some(karpenter.called());
@@ -152,6 +152,7 @@ impl Results {
             Ok(object) => faults(&object, test, case, by),
             Err(error) => return self.unreadable(&format!("{name}:{position}: {error}")),
         };
+        self.cases += 1;
         if faults.is_empty() {
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Segment};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, ProblemKind, has_variable};
 
@@ -52,6 +53,22 @@ pub fn has_braces(value: &Json<'_>) -> bool {
 /// Whether a value has a variable that was not filled in.
 pub fn is_open(value: &Json<'_>) -> bool {
     any_text(value, &has_variable)
+}
+
+/// Whether a finding depends on a variable that is left in the object: at its field, below it, or beside it.
+pub fn depends_on_variable(diagnostic: &Diagnostic, object: &Json<'_>) -> bool {
+    let in_path = |path: &FieldPath| {
+        let mut segments = path.segments().iter();
+        segments.any(|segment| matches!(segment, Segment::Key(key) if has_variable(key)))
+    };
+    // An unknown field is unknown whatever its value is.
+    let is_about_value = diagnostic.error_type != ErrorType::Unknown;
+    let below = |path: &FieldPath| {
+        let value = path.find(object).filter(|_| is_about_value);
+        value.is_some_and(is_open)
+    };
+    let mut paths = std::iter::once(&diagnostic.path).chain(&diagnostic.related);
+    paths.any(|path| in_path(path) || below(path))
 }
 
 /// Whether `fits` is true for any key or text. The depth of a document is bounded, and so is this.

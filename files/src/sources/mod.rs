@@ -14,7 +14,7 @@ mod templates;
 
 pub(crate) use documents::{Class, SourceDocument, SourceText, pools};
 pub(crate) use inputs::{Excludes, Identity, Input, Skipped, Source, find, folders, is_excluded, patterns};
-pub(crate) use left_alone::{LeftAlone, is_open};
+pub(crate) use left_alone::{LeftAlone, depends_on_variable, is_open};
 pub(crate) use outputs::Written;
 pub(crate) use patches::{Patches, Whole};
 pub use read::read_bytes;
