@@ -8,6 +8,9 @@ mod cli;
 // Where the simulation runs, time and chance come from outside: see clippy.toml.
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod cluster;
+#[cfg(fuzzing)]
+#[path = "../tests/fuzz/fuzzing.rs"]
+pub mod fuzzing;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 mod gate;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]

@@ -261,7 +261,7 @@ fn sources() -> TempDir {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn the_program_is_the_same_wherever_it_is_built_and_answers_where_nothing_else_is() {
     let directory = Running::directory();
     let layout = directory.path().join("image");
@@ -351,7 +351,7 @@ fn named_in(program: &[u8]) -> BTreeSet<(String, String)> {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn the_bill_of_materials_has_every_crate_that_the_program_names_and_none_of_the_tests() {
     let program = root().join(packaging(root(), "program", &[]));
     let named = named_in(&fs::read(program).expect("a program"));

@@ -219,7 +219,7 @@ fn recipe_for_pre_commit_reports_a_mistake() {
 
 /// The build, which every recipe begins with. It requires git and cargo.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn each_recipe_installs_the_program_from_a_clone() {
     let target = tempfile::tempdir().expect("a folder");
     let first = |steps: Vec<String>| steps.into_iter().next().expect("a step");

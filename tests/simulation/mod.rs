@@ -138,7 +138,7 @@ fn hold_in(seeds: Range<u64>) {
 
 /// `tests/simulate` says which, in the environment; otherwise fresh ones.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn promises_hold_for_these_seeds() {
     let number = |name| env::var(name).ok()?.parse::<u64>().ok();
     let Some(first) = number("POOLGATE_SIMULATE_FIRST") else {

@@ -115,13 +115,13 @@ fn measure_with(limit: Limit, waiting: u32) {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn pods_that_wait_for_a_full_pool_slow_the_others_down_where_the_limit_is_in_its_spec() {
     measure(Limit::Spec);
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn however_many_pods_wait_for_a_full_pool_none_is_asked_for_where_its_limit_is_left_to_poolgate() {
     measure(Limit::Annotation);
 }

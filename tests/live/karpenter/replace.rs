@@ -67,7 +67,7 @@ fn a_drifted_node_of_a_full_pool_that_wants_it_is_replaced_within_the_limit() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn twenty_drifted_nodes_of_a_pool_of_twenty_become_twenty_patched_ones_and_never_less_than_nineteen() {
     let guarded = Guarded::start(&["--settle=5s"]);
     guarded.review_pools();

@@ -44,7 +44,7 @@ fn drifted_nodes_of_a_full_pool_with_a_surge_are_replaced_with_one_node_more_at_
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn twenty_drifted_nodes_with_a_surge_of_one_are_replaced_by_never_more_than_twenty_one() {
     let guarded = Guarded::start(&["--settle=5s"]);
     guarded.review_pools();
@@ -53,7 +53,7 @@ fn twenty_drifted_nodes_with_a_surge_of_one_are_replaced_by_never_more_than_twen
 
 /// One of the two is created, and is empty then; the other one is denied.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_node_that_needs_two_replacements_gets_no_second_one_by_a_surge_of_one() {
     let guarded = Guarded::start(&["--settle=5s"]);
     guarded.review_pools();

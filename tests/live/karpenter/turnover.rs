@@ -96,7 +96,7 @@ const fn at_most(gone: usize) -> usize {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn nodes_of_a_full_pool_whose_pods_wait_expire_and_other_pools_are_served_meanwhile() {
     let turnover = Turnover::begin(&json!({"expireAfter": "40s", "terminationGracePeriod": "20s"}));
     // Successors have expired too.
@@ -108,7 +108,7 @@ fn nodes_of_a_full_pool_whose_pods_wait_expire_and_other_pools_are_served_meanwh
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn machines_of_a_full_pool_whose_pods_wait_are_taken_away_and_other_pools_are_served_meanwhile() {
     let turnover = Turnover::begin(&json!({"terminationGracePeriod": "20s"}));
     let taken = RefCell::default();

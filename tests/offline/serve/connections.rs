@@ -108,7 +108,7 @@ fn an_idle_connection_is_kept_for_the_next_request() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn an_idle_connection_is_kept_for_as_long_as_the_api_server_keeps_it() {
     // Longer than every limit that must not count while a connection idles.
     assert_kept(&[12, 35, 100]);
@@ -116,7 +116,7 @@ fn an_idle_connection_is_kept_for_as_long_as_the_api_server_keeps_it() {
 
 /// In the usual run, unit tests with their own clock replace this one.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn silence_after_the_handshake_is_ended() {
     let server = Poolgate::serve();
     let began = Instant::now();

@@ -43,7 +43,7 @@ fn tell(what: &str, all: &[Waits]) -> Waits {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_of_a_full_pool_keeps_others_waiting_at_most_twice_as_long() {
     let karpenter = Guarded::unguarded_repairing;
     let poolgate = || Guarded::start_repairing(NodeRepair::On, SETTLED);

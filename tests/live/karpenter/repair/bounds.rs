@@ -51,7 +51,7 @@ fn deletion(guarded: &Guarded, full: &FullPool<'_>, member: &Member) -> Timestam
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn pods_that_must_not_be_evicted_keep_a_broken_node_no_longer_than_the_policy_lets_them() {
     let (_directory, policy) = policy("repairGracePeriod: 20s");
     let guarded = Guarded::start_repairing(NodeRepair::On, &["--settle=5s", &policy]);

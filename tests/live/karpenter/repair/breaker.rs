@@ -20,7 +20,7 @@ fn break_all(guarded: &Guarded, members: &[Member]) {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn two_broken_nodes_of_ten_are_replaced_one_after_the_other() {
     let guarded = Guarded::start_repairing(NodeRepair::On, SETTLED);
     let full = FullPool::fill(&guarded, &hard_pool("full", LIMIT), LIMIT);
@@ -44,7 +44,7 @@ fn two_broken_nodes_of_ten_are_replaced_one_after_the_other() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn three_broken_nodes_of_ten_are_too_many_for_karpenter_and_none_is_deleted() {
     let guarded = UNDENIED.get();
     let full = FullPool::fill(&guarded, &hard_pool("many", LIMIT), LIMIT);
@@ -60,7 +60,7 @@ fn three_broken_nodes_of_ten_are_too_many_for_karpenter_and_none_is_deleted() {
 
 /// Nothing is left then of what Karpenter wanted before.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_that_waits_for_its_turn_stays_when_more_of_them_break() {
     // So long that all three are broken by then.
     let guarded = Guarded::start_repairing(NodeRepair::On, &["--settle=2m"]);

@@ -45,7 +45,7 @@ fn replace(limited: fn(&str, &Value, usize) -> Value) -> (usize, Vec<String>) {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn the_pods_of_a_broken_node_ask_for_no_place_while_it_drains_where_the_limit_is_left_to_poolgate() {
     let (denied, limits) = replace(annotated_pool);
     assert!(denied <= DENIALS, "{denied}");
@@ -54,7 +54,7 @@ fn the_pods_of_a_broken_node_ask_for_no_place_while_it_drains_where_the_limit_is
 
 /// Karpenter does not count a node that is being deleted, so it asks for its place as long as the drain lasts.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn the_pods_of_a_broken_node_ask_for_its_place_while_it_drains_where_the_limit_is_in_the_spec() {
     let (denied, limits) = replace(limited_pool);
     assert!(denied <= 2 * DENIALS, "{denied}");

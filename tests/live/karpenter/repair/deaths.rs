@@ -23,7 +23,7 @@ const KILLS: u32 = 2;
 const SOON: u64 = 15_000;
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_reconciler_that_is_killed_at_any_moment_of_a_replacement_harms_no_other_node() {
     let mut random = random();
     let guarded = Guarded::start_repairing(NodeRepair::On, &HASTE);
@@ -52,7 +52,7 @@ fn a_reconciler_that_is_killed_at_any_moment_of_a_replacement_harms_no_other_nod
 
 /// Karpenter's creations fail then too, but not because the pool is full.
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_stays_while_no_gate_says_that_its_pool_is_full() {
     let guarded = Guarded::start_repairing(NodeRepair::On, SETTLED);
     let full = FullPool::fill(&guarded, &hard_pool("full", LIMIT), LIMIT);

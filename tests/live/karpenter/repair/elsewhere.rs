@@ -17,7 +17,7 @@ use crate::support::recording::spells;
 const LIMIT: usize = 3;
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_whose_replacement_a_full_pool_denies_harms_nobody_wherever_it_stands() {
     let guarded = Guarded::start_repairing(NodeRepair::On, SETTLED);
     let cluster = &guarded.cluster;

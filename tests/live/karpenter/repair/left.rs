@@ -59,19 +59,19 @@ fn a_broken_node_of_a_full_pool_that_leaves_its_limit_to_poolgate_is_replaced() 
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_of_a_full_pool_that_leaves_its_limit_to_poolgate_goes_within_five_minutes_by_default() {
     replace(&[], "Hard", 5, 1, &["4", "5"]);
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_of_a_full_soft_pool_that_leaves_its_limit_to_poolgate_goes_within_five_minutes_by_default() {
     replace(&[], "Soft", 5, 1, &[]);
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn two_broken_nodes_of_a_full_pool_that_leaves_its_limit_to_poolgate_are_replaced_one_after_the_other() {
     replace(&[], "Hard", 10, 2, &["9", "10"]);
 }

@@ -13,7 +13,7 @@ const LIMIT: usize = 10;
 const TURN: Duration = Duration::from_secs(90);
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_pool_that_no_longer_wants_its_nodes_replaced_loses_no_more_of_them() {
     let guarded = Guarded::start_repairing(NodeRepair::On, SETTLED);
     let full = FullPool::fill(&guarded, &hard_pool("full", LIMIT), LIMIT);

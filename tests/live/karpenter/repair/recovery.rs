@@ -31,13 +31,13 @@ fn recover(meanwhile: impl FnOnce(&Guarded, &dyn Fn())) {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_node_that_becomes_well_while_its_replacement_waits_survives() {
     recover(|_, heal| heal());
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_node_that_becomes_well_while_no_reconciler_runs_survives_the_next_one() {
     recover(|guarded, heal| {
         guarded.kill_reconciler();
@@ -47,7 +47,7 @@ fn a_node_that_becomes_well_while_no_reconciler_runs_survives_the_next_one() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn what_a_reconciler_has_seen_of_a_node_counts_for_nothing_after_its_restart() {
     recover(|guarded, heal| {
         guarded.kill_reconciler();

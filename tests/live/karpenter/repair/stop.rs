@@ -26,7 +26,7 @@ fn let_machines_start_within(guarded: &Guarded, time: &str) {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_node_class_that_no_longer_works_costs_a_pool_one_node_and_a_new_template_begins_anew() {
     let guarded = Guarded::start_repairing(NodeRepair::On, SETTLED);
     let cluster = &guarded.cluster;

@@ -16,7 +16,7 @@ const SETTLE: Duration = Duration::from_secs(90);
 const NOTICED: Duration = Duration::from_secs(45);
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_limit_that_is_put_right_before_it_has_settled_costs_a_broken_node_nothing() {
     let guarded = Guarded::start_repairing(NodeRepair::On, &["--settle=90s"]);
     let started = Instant::now();

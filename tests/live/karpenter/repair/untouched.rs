@@ -13,7 +13,7 @@ use crate::support::karpenter::objects::limited_pool;
 use crate::support::recording::name;
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_broken_node_of_a_full_soft_pool_is_replaced_by_karpenter_alone() {
     let guarded = UNDENIED.get();
     let soft = json!({"disruption": {"nodeLimitMode": "Soft"}});
@@ -40,7 +40,7 @@ fn a_broken_node_of_a_full_soft_pool_is_replaced_by_karpenter_alone() {
 }
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn a_node_of_a_full_pool_that_is_rebooted_is_left_alone() {
     let guarded = UNDENIED.get();
     let full = FullPool::fill(&guarded, &hard_pool("rebooted", 3), 3);

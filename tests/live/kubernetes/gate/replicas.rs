@@ -48,7 +48,7 @@ const STANDSTILL: Duration = Duration::from_secs(50);
 type Signal = fn(&Crowd, &str);
 
 #[test]
-#[ignore = "long: tests/run --full"]
+#[ignore = "long: .ci/nightly"]
 fn the_limit_holds_while_programs_stand_still_for_longer_than_a_reservation_lives() {
     let mut crowd = Crowd::alone("standing");
     let parts: [(&str, Signal); 3] = [
