@@ -1,5 +1,6 @@
 //! `poolgate diff`: what a change of manifests does to the nodes of a cluster, before it is applied.
 
+mod checkout;
 mod compare;
 mod git;
 mod hours;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 
 use crate::review_args::{NearestReviewArgs, instant};
 use crate::sources::cluster::{Connect, KubeArgs};
+use crate::sources::{RenderArgs, Renderer};
 use crate::terminal;
 use compare::Comparison;
 use pool::{Judge, PoolChange};
@@ -26,6 +28,10 @@ use side::Side;
 const FOUND: u8 = 1;
 
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("kustomize", |arg| arg.conflicts_with("first")),
+    mut_arg("helm", |arg| arg.conflicts_with("first")),
+)]
 pub struct DiffArgs {
     /// A file, a directory, or - for standard input. With --git or --cluster, it is NEW [default there: .]
     #[arg(value_name = "OLD")]
@@ -70,6 +76,9 @@ pub struct DiffArgs {
     #[arg(long, value_name = "TIME", value_parser = instant)]
     at: Option<Timestamp>,
 
+    #[command(flatten, next_help_heading = "Render")]
+    rendering: RenderArgs,
+
     #[command(flatten)]
     review_args: NearestReviewArgs,
 }
@@ -112,7 +121,22 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let mut karpenter = args.review_args.karpenter();
     let is_stdin = |side: &Path| side.as_os_str() == "-";
     let first = args.first.clone().unwrap_or_else(|| ".".into());
-    let (mut old, new) = match (&args.second, &args.git, &cluster) {
+    let rendered = args.rendering.renderable();
+    let (mut old, new) = match (&args.second, &args.git, &cluster, &rendered) {
+        (None, Some(revision), _, Some(sources)) => {
+            let program = Renderer::of(sources)?;
+            let new = Side::of_rendered(&program.input(sources)?, false)?;
+            (Side::of_checkout(revision, sources, &program)?, new)
+        }
+        (None, None, Some(cluster), Some(sources)) => {
+            karpenter = cluster.karpenter(&karpenter)?;
+            let program = Renderer::of(sources)?;
+            let new = Side::of_rendered(&program.input(sources)?, true)?;
+            (Side::of_cluster(cluster)?, new)
+        }
+        (None, None, None, Some(sources)) => {
+            bail!("{} gives NEW. Add --git REVISION or --cluster", sources.flag())
+        }
         (Some(second), ..) => {
             ensure!(
                 !(is_stdin(&first) && is_stdin(second)),
@@ -120,7 +144,7 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             );
             (Side::of_files(&first, false)?, Side::of_files(second, false)?)
         }
-        (None, Some(revision), _) => {
+        (None, Some(revision), ..) => {
             ensure!(
                 !is_stdin(&first),
                 "--git compares files, not standard input. Name the files"
@@ -128,11 +152,13 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
             let new = Side::of_files(&first, false)?;
             (Side::of_revision(revision, &first, &new)?, new)
         }
-        (None, None, Some(cluster)) => {
+        (None, None, Some(cluster), None) => {
             karpenter = cluster.karpenter(&karpenter)?;
             (Side::of_cluster(cluster)?, Side::of_files(&first, true)?)
         }
-        (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
+        (None, None, None, None) => {
+            bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone")
+        }
     };
     let folders = old
         .pools

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
 use poolgate_core::facts::{ApiVersion, GROUP, NODEPOOL_LABEL};
@@ -13,10 +13,11 @@ use poolgate_core::manifest::{self, LeftAlone, Limits, Lines, ManifestObject};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::checkout::Checkout;
 use super::git;
 use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 use crate::sources::nodepools::objects;
-use crate::sources::{self, Excluded, Input, Patches, Source, Whole, names_karpenter};
+use crate::sources::{self, Excluded, Input, Patches, Renderable, Renderer, Source, Whole, names_karpenter};
 use crate::terminal;
 
 /// The objects of one side.
@@ -105,6 +106,41 @@ impl Side {
             };
             side.add(&input, &path, file.parent().unwrap_or(root), false)?;
         }
+        Ok(side)
+    }
+
+    /// What a program has rendered. Against a cluster nothing may be left to fill in.
+    pub fn of_rendered(input: &Input, is_for_cluster: bool) -> anyhow::Result<Self> {
+        let mut side = Self::default();
+        side.add(input, "", input.folder(), is_for_cluster)?;
+        Ok(side)
+    }
+
+    /// What is rendered of the same sources in a revision of Git.
+    pub fn of_checkout(revision: &str, sources: &Renderable, renderer: &Renderer) -> anyhow::Result<Self> {
+        let checkout = Checkout::of(revision, sources.root())?;
+        let then = sources.try_map(|path| checkout.path(path))?;
+        let root = terminal::clean(&sources.root().display().to_string());
+        let revision = terminal::clean(revision);
+        ensure!(
+            checkout.has(then.root()),
+            "--git: {root} is outside of the Git working tree"
+        );
+        if !then.root().exists() {
+            terminal::remark(&format!("{revision} has no {root}: all of it is new"));
+            return Ok(Self::default());
+        }
+        let text = renderer.render(&then).map_err(|error| {
+            let error = terminal::with_causes(&error);
+            anyhow!("{}", checkout.named(&error, &revision))
+        })?;
+        let input = Input {
+            name: format!("{revision}:{}", sources.name()),
+            source: Source::Text(text),
+            is_named: true,
+        };
+        let mut side = Self::default();
+        side.add(&input, "", sources.root(), false)?;
         Ok(side)
     }
 

@@ -487,6 +487,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             is_storable: is_storable(diagnostic),
             object: Some(checked.object()),
             source: rendered::by_kustomize(checked.value),
+            file: None,
             place: self.located(span),
             value: diagnostic.error_type.value().as_deref().map(clean),
             title: clean(&diagnostic.title),

@@ -38,7 +38,7 @@ use crate::format::summary::{Scope, Summary, more_of_rules, rejected_by_older, r
 use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
 use crate::sources::cluster::{Cluster, Connect};
-use crate::sources::{self, Excluded, Input, Patches};
+use crate::sources::{self, Excluded, Input, Patches, Renderable, Renderer};
 use crate::terminal::{self, Progress};
 use args::FailOn;
 use diagnosed::is_reported_once;
@@ -58,15 +58,20 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths().iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix cannot change standard input. Name the files");
     }
+    let rendered = args.rendering.renderable();
+    if let (Some(sources), true) = (&rendered, args.fix) {
+        let flag = sources.flag();
+        bail!("--fix cannot change what {flag} renders. Name the source files instead");
+    }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let reading = Progress::of("reading");
     let cluster = args.stored.connect(connect)?;
     let mut tally = Tally::default();
     let inputs = match &cluster {
         Some(_) => Vec::new(),
-        None => found(args, &outputs, &mut tally)?,
+        None => found(args, rendered.as_ref(), &outputs, &mut tally)?,
     };
-    let mut reader = reader(args, cluster.as_ref(), &inputs)?;
+    let mut reader = reader(args, rendered, cluster.as_ref(), &inputs)?;
     reader.policies.spare_by(&outputs.written())?;
     let (inputs, stored) = together(&mut reader, cluster.as_ref(), inputs);
     drop(reading);
@@ -129,7 +134,15 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 }
 
 /// The files to check, without those that are written. Skipped files are counted.
-fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::Result<Vec<Input>> {
+fn found(
+    args: &LintArgs,
+    rendered: Option<&Renderable>,
+    outputs: &Outputs<'_>,
+    tally: &mut Tally,
+) -> anyhow::Result<Vec<Input>> {
+    if let Some(sources) = rendered {
+        return Ok(vec![Renderer::of(sources)?.input(sources)?]);
+    }
     let excluded = Excluded::matching(&args.reading.exclude).context("--exclude")?;
     let paths = args.paths();
     let found = sources::find(&paths, args.reading.stdin_filename.as_deref(), &excluded);
@@ -142,7 +155,12 @@ fn found(args: &LintArgs, outputs: &Outputs<'_>, tally: &mut Tally) -> anyhow::R
 }
 
 /// What each input is checked with.
-fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -> anyhow::Result<Reader<'a>> {
+fn reader<'a>(
+    args: &'a LintArgs,
+    rendered: Option<Renderable>,
+    cluster: Option<&Cluster>,
+    inputs: &[Input],
+) -> anyhow::Result<Reader<'a>> {
     let named = args.review_args.karpenter();
     let karpenter = cluster.map(|cluster| cluster.karpenter(&named)).transpose()?;
     let at = args.at.unwrap_or_else(Timestamp::now);
@@ -151,6 +169,7 @@ fn reader<'a>(args: &'a LintArgs, cluster: Option<&Cluster>, inputs: &[Input]) -
         policies: args.review_args.policies(sources::folders(inputs))?,
         patches: Patches::among(inputs),
         together: Together::default(),
+        rendered,
         args,
     })
 }

@@ -1,6 +1,7 @@
 //! Where objects come from: the user's files and standard input, which of them are patches, templates or no manifests at
 //! all, the NodePools in a text, and the cluster that a program hands over. Also which files are never written.
 
+pub(crate) mod child;
 pub mod cluster;
 mod inputs;
 mod language;
@@ -9,6 +10,8 @@ pub(crate) mod nodepools;
 mod outputs;
 mod patches;
 mod read;
+mod render;
+mod renderable;
 mod templates;
 
 pub(crate) use inputs::{Excluded, Identity, Input, Source, find, folders};
@@ -17,4 +20,6 @@ pub(crate) use outputs::{Written, spare_by_stdout};
 pub(crate) use patches::{Patches, Whole};
 pub use read::read_bytes;
 pub(crate) use read::{ReadError, read_finite, read_text};
+pub(crate) use render::Renderer;
+pub(crate) use renderable::{RenderArgs, Renderable};
 pub(crate) use templates::{Template, Templates};
