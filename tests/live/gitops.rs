@@ -363,7 +363,7 @@ fn diff_renders_each_side_in_its_own_tree_and_leaves_nothing() {
     let (said, code) = (&kustomized.stdout, kustomized.status.code());
     assert_eq!(code, Some(0), "{kustomized:?}");
     assert!(
-        said.contains("NodePool general changes (overlays/prod/<kustomize>:"),
+        said.contains("NodePool general changes (base/general.yaml)"),
         "{said}"
     );
     assert!(said.contains("spec.template.spec.expireAfter changed"), "{said}");
@@ -373,7 +373,7 @@ fn diff_renders_each_side_in_its_own_tree_and_leaves_nothing() {
         "{said}"
     );
     let inside = diff("cd overlays/prod; poolgate diff --git main --kustomize . --nodes 40");
-    assert_eq!(inside.stdout.replace("(<kust", "(overlays/prod/<kust"), *said);
+    assert_eq!(inside.stdout.replace("(../../base", "(base"), *said);
 
     let chart = diff("poolgate diff --git main --helm chart --values ./-values,1.yaml --fail-on-new");
     assert!(

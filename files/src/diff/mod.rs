@@ -125,13 +125,13 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let (mut old, new) = match (&args.second, &args.git, &cluster, &rendered) {
         (None, Some(revision), _, Some(sources)) => {
             let program = Renderer::of(sources)?;
-            let new = Side::of_rendered(&program.input(sources)?, false)?;
+            let new = Side::of_rendered(sources, &program.input(sources)?, false)?;
             (Side::of_checkout(revision, sources, &program)?, new)
         }
         (None, None, Some(cluster), Some(sources)) => {
             karpenter = cluster.karpenter(&karpenter)?;
             let program = Renderer::of(sources)?;
-            let new = Side::of_rendered(&program.input(sources)?, true)?;
+            let new = Side::of_rendered(sources, &program.input(sources)?, true)?;
             (Side::of_cluster(cluster)?, new)
         }
         (None, None, None, Some(sources)) => {

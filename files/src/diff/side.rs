@@ -17,7 +17,9 @@ use super::checkout::Checkout;
 use super::git;
 use crate::sources::cluster::{Cluster, ClusterReadError, Request};
 use crate::sources::nodepools::objects;
-use crate::sources::{self, Excluded, Input, Patches, Renderable, Renderer, Source, Whole, names_karpenter};
+use crate::sources::{
+    self, Excluded, Input, Patches, Renderable, Renderer, Source, Whole, names_karpenter, origin,
+};
 use crate::terminal;
 
 /// The objects of one side.
@@ -46,6 +48,14 @@ pub struct Placed {
     pub folder: PathBuf,
     pub version: ApiVersion,
     pub object: Value,
+}
+
+/// The user's file for the source that a renderer names.
+type FileOf<'f> = &'f dyn Fn(&str) -> Option<String>;
+
+/// Nothing is rendered.
+fn nowhere(_: &str) -> Option<String> {
+    None
 }
 
 /// What an object is called.
@@ -82,7 +92,7 @@ impl Side {
                 side.patches.insert(path.into_owned());
                 continue;
             }
-            side.add(input, &path, input.folder(), is_for_cluster)?;
+            side.add(input, &path, input.folder(), is_for_cluster, &nowhere)?;
         }
         Ok(side)
     }
@@ -104,15 +114,16 @@ impl Side {
                 source: Source::Text(text),
                 is_named: path.is_empty(),
             };
-            side.add(&input, &path, file.parent().unwrap_or(root), false)?;
+            side.add(&input, &path, file.parent().unwrap_or(root), false, &nowhere)?;
         }
         Ok(side)
     }
 
     /// What a program has rendered. Against a cluster nothing may be left to fill in.
-    pub fn of_rendered(input: &Input, is_for_cluster: bool) -> anyhow::Result<Self> {
+    pub fn of_rendered(sources: &Renderable, input: &Input, is_for_cluster: bool) -> anyhow::Result<Self> {
         let mut side = Self::default();
-        side.add(input, "", input.folder(), is_for_cluster)?;
+        let file_of = |said: &str| sources.source(said);
+        side.add(input, "", input.folder(), is_for_cluster, &file_of)?;
         Ok(side)
     }
 
@@ -140,7 +151,8 @@ impl Side {
             is_named: true,
         };
         let mut side = Self::default();
-        side.add(&input, "", sources.root(), false)?;
+        let file_of = |said: &str| Some(checkout.named(&then.source(said)?, &revision));
+        side.add(&input, "", sources.root(), false, &file_of)?;
         Ok(side)
     }
 
@@ -202,7 +214,14 @@ impl Side {
         Ok(!kept.is_empty())
     }
 
-    fn add(&mut self, input: &Input, path: &str, folder: &Path, is_for_cluster: bool) -> anyhow::Result<()> {
+    fn add(
+        &mut self,
+        input: &Input,
+        path: &str,
+        folder: &Path,
+        is_for_cluster: bool,
+        file_of: FileOf<'_>,
+    ) -> anyhow::Result<()> {
         let name = &input.name;
         // Without it, every object of the other side would be gone or new.
         let is_side = input.is_named;
@@ -229,7 +248,9 @@ impl Side {
             }
             for (object, version) in objects(document.value()) {
                 let span = document.span_of(&object.path).unwrap_or(document.span());
-                let place = format!("{name}:{}", lines.position(span.start()).line);
+                let said = origin::by_kustomize(object.value).or_else(|| origin::by_helm(&document));
+                let place = said.and_then(|said| file_of(&said));
+                let place = place.unwrap_or_else(|| format!("{name}:{}", lines.position(span.start()).line));
                 let Some(key) = key(&object) else { continue };
                 if version.is_some() {
                     let left = match LeftAlone::is_template(&document) {

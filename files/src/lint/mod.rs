@@ -14,7 +14,6 @@ mod notes;
 mod parallel;
 mod policy_report;
 mod reading;
-mod rendered;
 mod settings;
 mod subjects;
 mod suppress;

@@ -7,6 +7,7 @@ mod inputs;
 mod language;
 mod mention;
 pub(crate) mod nodepools;
+pub(crate) mod origin;
 mod outputs;
 mod patches;
 mod read;
