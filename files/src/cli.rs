@@ -223,7 +223,7 @@ Examples:
 Examples:
   poolgate lint                                         all manifests below the current directory
   poolgate lint --fix --diff pools/                     show what --fix would change
-  kustomize build overlays/prod | poolgate lint -
+  poolgate lint --kustomize overlays/prod               what your kustomize renders
   poolgate lint -o sarif=lint.sarif --fail-on warning pools/
   poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
@@ -238,6 +238,7 @@ Examples:
     pub const DIFF: &str = "\
 Examples:
   poolgate diff old.yaml new.yaml
+  poolgate diff --git HEAD --kustomize overlays/prod
   kustomize build overlays/prod | poolgate diff --nodes 40 old.yaml -
   poolgate diff --git HEAD -o markdown pools/
   poolgate diff --git HEAD --nodes general=40 --max-drift 5 pools/

@@ -30,6 +30,8 @@ impl Webhook {
 
     fn answer(&self, endpoint: Endpoint, body: &[u8]) -> Result<Vec<u8>, String> {
         let answer = self.0.respond(endpoint, body);
-        answer.map(|answer| answer.body).map_err(|error| error.to_string())
+        answer
+            .map(|answer| answer.body)
+            .map_err(|error| error.to_string())
     }
 }

@@ -184,7 +184,7 @@ fn numbers_in_the_text_are_those_that_are_counted() {
     let oldest = builder.lines().find_map(|line| line.strip_prefix("oldest="));
     let oldest = oldest.expect("the oldest Kubernetes");
     assert_gives("docs/install.md", &format!("Kubernetes {oldest}"));
-    assert_gives("tests/run", &format!("POOLGATE_TEST_KUBERNETES={oldest}"));
+    assert_gives(".ci/nightly", &format!("POOLGATE_TEST_KUBERNETES={oldest}"));
     let (minor, _) = oldest.rsplit_once('.').expect("a release");
     assert_gives(
         "manifests/helm/Chart.yaml",

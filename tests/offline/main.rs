@@ -32,6 +32,7 @@ mod questions;
 mod reading;
 mod recipes;
 mod reference;
+mod rendered;
 mod serve;
 mod structure;
 mod terminals;

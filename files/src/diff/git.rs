@@ -23,11 +23,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// The files at a path in a revision that would be read if they stood there now: where each stands below the path, and its
 /// text. The path must exist now.
 pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)>> {
-    ensure!(
-        !revision.starts_with('-') && !revision.is_empty(),
-        "--git: {} is not a revision",
-        revision.escape_debug()
-    );
+    check_revision(revision)?;
     let (folder, file) = if path.is_dir() {
         (path, None)
     } else {
@@ -39,6 +35,16 @@ pub fn files(revision: &str, path: &Path) -> anyhow::Result<Vec<(String, String)
     thread::spawn(move || sender.send(read(&revision, &folder, file.as_deref())));
     let answer = answer.recv_timeout(DEADLINE);
     answer.with_context(|| format!("git has not finished within {} s", DEADLINE.as_secs()))?
+}
+
+/// Fails for a text that git could take for a flag.
+pub fn check_revision(revision: &str) -> anyhow::Result<()> {
+    ensure!(
+        !revision.starts_with('-') && !revision.is_empty(),
+        "--git: {} is not a revision",
+        revision.escape_debug()
+    );
+    Ok(())
 }
 
 fn read(revision: &str, folder: &Path, file: Option<&OsStr>) -> anyhow::Result<Vec<(String, String)>> {
@@ -193,7 +199,7 @@ fn git(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> anyhow::
     String::from_utf8(output.stdout).context("is not UTF-8")
 }
 
-fn command(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> Command {
+pub fn command(folder: &Path, arguments: impl IntoIterator<Item = OsString>) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder).args(arguments);
     git.env("GIT_TERMINAL_PROMPT", "0");

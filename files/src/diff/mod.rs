@@ -1,5 +1,6 @@
 //! `poolgate diff`: what a change of manifests does to the nodes of a cluster, before it is applied.
 
+mod checkout;
 mod compare;
 mod git;
 mod hours;
@@ -16,10 +17,11 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use crate::format::summary;
-use crate::input::InputArgs;
+use crate::input::{InputArgs, Manifests};
 use crate::review_args::instant;
 use crate::sources::Written;
-use crate::sources::cluster::{Connect, KubeArgs};
+use crate::sources::cluster::{Cluster, Connect, KubeArgs};
+use crate::sources::{RenderArgs, Renderer};
 use crate::terminal;
 use compare::Comparison;
 use pool::{Judge, PoolChange};
@@ -29,6 +31,10 @@ use side::Side;
 const FOUND: u8 = 1;
 
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("kustomize", |arg| arg.conflicts_with("first")),
+    mut_arg("helm", |arg| arg.conflicts_with("first")),
+)]
 pub struct DiffArgs {
     /// A file, a directory, or - for standard input. With --git or --cluster, it is NEW [default there: .]
     #[arg(value_name = "OLD")]
@@ -75,6 +81,9 @@ pub struct DiffArgs {
 
     #[command(flatten, next_help_heading = "Read")]
     input: InputArgs,
+
+    #[command(flatten, next_help_heading = "Render")]
+    rendering: RenderArgs,
 }
 
 /// How a difference is printed.
@@ -112,38 +121,7 @@ impl FromStr for Nodes {
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     let cluster = args.kube.connect(args.cluster, connect)?;
-    let is_stdin = |side: &Path| side.as_os_str() == "-";
-    let first = args.first.clone().unwrap_or_else(|| ".".into());
-    let written = Written::stdout();
-    let found = |side: &Path| args.input.manifests(&[side.to_owned()], &written);
-    let (mut old, new, mut manifests) = match (&args.second, &args.git, &cluster) {
-        (Some(second), ..) => {
-            ensure!(
-                !(is_stdin(&first) && is_stdin(second)),
-                "standard input can be read only once. Give a file for OLD or NEW"
-            );
-            let before = found(&first)?;
-            let old = Side::of_files(&before, &first, false)?;
-            let after = args.input.more(before, std::slice::from_ref(second), &written)?;
-            (old, Side::of_files(&after, second, false)?, after)
-        }
-        (None, Some(revision), _) => {
-            ensure!(
-                !is_stdin(&first),
-                "--git compares files, not standard input. Name the files"
-            );
-            let mut now = found(&first)?;
-            let new = Side::of_files(&now, &first, false)?;
-            (Side::of_revision(revision, &first, &mut now)?, new, now)
-        }
-        (None, None, Some(cluster)) => {
-            let mut now = found(&first)?;
-            now.karpenter = cluster.karpenter(&now.karpenter)?;
-            let new = Side::of_files(&now, &first, true)?;
-            (Side::of_cluster(cluster)?, new, now)
-        }
-        (None, None, None) => bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone"),
-    };
+    let (mut old, new, mut manifests) = sides(args, cluster.as_ref())?;
     if cluster.is_none() {
         manifests.look_from(old.pools.iter().map(|pool| &*pool.folder))?;
     }
@@ -196,6 +174,61 @@ pub fn run(args: &DiffArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         DiffFormat::Json => serde_json::to_string_pretty(&all)? + "\n",
     })?;
     verdict(args, &all).map(ExitCode::from)
+}
+
+/// OLD, NEW, and what they are judged by.
+fn sides(args: &DiffArgs, cluster: Option<&Cluster>) -> anyhow::Result<(Side, Side, Manifests)> {
+    let is_stdin = |side: &Path| side.as_os_str() == "-";
+    let first = args.first.clone().unwrap_or_else(|| ".".into());
+    let written = Written::stdout();
+    let found = |side: &Path| args.input.manifests(&[side.to_owned()], &written);
+    let rendered = args.rendering.renderable();
+    Ok(match (&args.second, &args.git, cluster, &rendered) {
+        (None, Some(revision), _, Some(sources)) => {
+            let program = Renderer::of(sources)?;
+            let now = args.input.rendered(program.input(sources)?, &written)?;
+            let new = Side::of_rendered(&now, sources, false)?;
+            (Side::of_checkout(&now, revision, sources, &program)?, new, now)
+        }
+        (None, None, Some(cluster), Some(sources)) => {
+            let program = Renderer::of(sources)?;
+            let mut now = args.input.rendered(program.input(sources)?, &written)?;
+            now.karpenter = cluster.karpenter(&now.karpenter)?;
+            let new = Side::of_rendered(&now, sources, true)?;
+            (Side::of_cluster(cluster)?, new, now)
+        }
+        (None, None, None, Some(sources)) => {
+            bail!("{} gives NEW. Add --git REVISION or --cluster", sources.flag())
+        }
+        (Some(second), ..) => {
+            ensure!(
+                !(is_stdin(&first) && is_stdin(second)),
+                "standard input can be read only once. Give a file for OLD or NEW"
+            );
+            let before = found(&first)?;
+            let old = Side::of_files(&before, &first, false)?;
+            let after = args.input.more(before, std::slice::from_ref(second), &written)?;
+            (old, Side::of_files(&after, second, false)?, after)
+        }
+        (None, Some(revision), ..) => {
+            ensure!(
+                !is_stdin(&first),
+                "--git compares files, not standard input. Name the files"
+            );
+            let mut now = found(&first)?;
+            let new = Side::of_files(&now, &first, false)?;
+            (Side::of_revision(revision, &first, &mut now)?, new, now)
+        }
+        (None, None, Some(cluster), None) => {
+            let mut now = found(&first)?;
+            now.karpenter = cluster.karpenter(&now.karpenter)?;
+            let new = Side::of_files(&now, &first, true)?;
+            (Side::of_cluster(cluster)?, new, now)
+        }
+        (None, None, None, None) => {
+            bail!("give OLD and NEW, or --git REVISION or --cluster with NEW alone")
+        }
+    })
 }
 
 fn verdict(args: &DiffArgs, all: &Comparison) -> anyhow::Result<u8> {

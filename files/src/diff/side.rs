@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, anyhow, bail, ensure};
 use jiff::Timestamp;
 use poolgate_core::drift::{DriftClaim, HASH_ANNOTATION, HASH_VERSION_ANNOTATION};
 use poolgate_core::facts::{ApiVersion, GROUP, NODEPOOL_LABEL};
@@ -13,10 +13,11 @@ use poolgate_core::manifest::{Limits, Lines, ManifestObject};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::checkout::Checkout;
 use super::git;
 use crate::input::{Manifests, Unread};
 use crate::sources::cluster::{Cluster, ClusterReadError, Request};
-use crate::sources::{Class, Input, LeftAlone, Source, Whole};
+use crate::sources::{Class, Input, LeftAlone, Renderable, Renderer, Source, Whole, origin};
 use crate::terminal;
 
 /// The objects of one side.
@@ -47,6 +48,14 @@ pub struct Placed {
     pub object: Value,
 }
 
+/// The user's file for the source that a renderer names.
+type FileOf<'f> = &'f dyn Fn(&str) -> Option<String>;
+
+/// Nothing is rendered.
+fn nowhere(_: &str) -> Option<String> {
+    None
+}
+
 /// What an object is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Key {
@@ -70,7 +79,7 @@ impl Side {
                 Source::File(path) => path.strip_prefix(root).unwrap_or(path).to_string_lossy(),
                 _ => "".into(),
             };
-            side.add(manifests, input, &path, is_for_cluster)?;
+            side.add(manifests, input, &path, is_for_cluster, &nowhere)?;
         }
         Ok(side)
     }
@@ -94,9 +103,57 @@ impl Side {
             };
             // What stands there now is named as skipped.
             if now.whole(&input) == Whole::Whole {
-                side.add(now, &input, &path, false)?;
+                side.add(now, &input, &path, false, &nowhere)?;
             }
         }
+        Ok(side)
+    }
+
+    /// What a program has rendered. Against a cluster nothing may be left to fill in.
+    pub fn of_rendered(
+        manifests: &Manifests,
+        sources: &Renderable,
+        is_for_cluster: bool,
+    ) -> anyhow::Result<Self> {
+        let mut side = Self::default();
+        let file_of = |said: &str| sources.source(said);
+        for input in &manifests.inputs {
+            side.add(manifests, input, "", is_for_cluster, &file_of)?;
+        }
+        Ok(side)
+    }
+
+    /// What is rendered of the same sources in a revision of Git.
+    pub fn of_checkout(
+        now: &Manifests,
+        revision: &str,
+        sources: &Renderable,
+        renderer: &Renderer,
+    ) -> anyhow::Result<Self> {
+        let checkout = Checkout::of(revision, sources.root())?;
+        let then = sources.try_map(|path| checkout.path(path))?;
+        let root = terminal::clean(&sources.root().display().to_string());
+        let revision = terminal::clean(revision);
+        ensure!(
+            checkout.has(then.root()),
+            "--git: {root} is outside of the Git working tree"
+        );
+        if !then.root().exists() {
+            terminal::remark(&format!("{revision} has no {root}: all of it is new"));
+            return Ok(Self::default());
+        }
+        let text = renderer.render(&then).map_err(|error| {
+            let error = terminal::with_causes(&error);
+            anyhow!("{}", checkout.named(&error, &revision))
+        })?;
+        let input = Input {
+            name: format!("{revision}:{}", sources.name()),
+            source: sources.text(text),
+            is_named: true,
+        };
+        let mut side = Self::default();
+        let file_of = |said: &str| Some(checkout.named(&then.source(said)?, &revision));
+        side.add(now, &input, "", false, &file_of)?;
         Ok(side)
     }
 
@@ -164,6 +221,7 @@ impl Side {
         input: &Input,
         path: &str,
         is_for_cluster: bool,
+        file_of: FileOf<'_>,
     ) -> anyhow::Result<()> {
         let name = &input.name;
         let source = match manifests.read(input) {
@@ -194,8 +252,12 @@ impl Side {
                 _ => {}
             }
             for found in document.objects() {
-                let place = format!("{name}:{}", lines.position(found.span.start()).line);
                 let (pool, object) = (found.pool, found.object);
+                let said = origin::by_kustomize(object.value);
+                let said = said.or_else(|| origin::by_helm(&document.document));
+                let place = said.and_then(|said| file_of(&said));
+                let place =
+                    place.unwrap_or_else(|| format!("{name}:{}", lines.position(found.span.start()).line));
                 let Some(key) = key(&object) else { continue };
                 if pool.is_some() {
                     let left = if is_for_cluster {

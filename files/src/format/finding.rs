@@ -23,6 +23,8 @@ pub struct Finding {
     pub object: Option<Object>,
     /// The file that the object was rendered from, if the renderer says so.
     pub source: Option<String>,
+    /// The user's file that it belongs to, if its place is in a text that was rendered from several.
+    pub file: Option<String>,
     /// The field, from the root of the document.
     pub field: Option<FieldPath>,
     /// The range of the text to show.
@@ -130,6 +132,7 @@ impl Finding {
             is_storable: true,
             object: None,
             source: None,
+            file: None,
             field: None,
             place,
             value: None,

@@ -25,9 +25,13 @@ pub fn file(file: &FileReport<'_>) -> String {
                 Severity::Warning => "minor",
                 Severity::Note => "info",
             },
-            "location": {
-                "path": file.name,
-                "lines": {"begin": finding.place.start.line, "end": finding.place.end.line},
+            "location": match &finding.file {
+                // GitLab asks for a line.
+                Some(rendered_from) => json!({"path": rendered_from, "lines": {"begin": 1}}),
+                None => json!({
+                    "path": file.name,
+                    "lines": {"begin": finding.place.start.line, "end": finding.place.end.line},
+                }),
             },
         })
     }))

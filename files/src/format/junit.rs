@@ -58,12 +58,12 @@ fn test(output: &mut String, file: &str, finding: &Finding) {
     let field = finding.field.as_ref().map(|field| format!(" {field}"));
     let name = [Some(finding.rule.to_owned()), object, field];
     let name: String = name.into_iter().flatten().collect();
-    let _ = writeln!(
-        output,
-        "    <testcase name=\"{}\" classname=\"{file}\" file=\"{file}\" line=\"{}\">",
-        escaped(&name),
-        start.line
-    );
+    let at = match &finding.file {
+        Some(rendered_from) => format!("file=\"{}\"", escaped(rendered_from)),
+        None => format!("file=\"{file}\" line=\"{}\"", start.line),
+    };
+    let name = escaped(&name);
+    let _ = writeln!(output, "    <testcase name=\"{name}\" classname=\"{file}\" {at}>");
     let place = format!("line {}, column {}", start.line, start.column);
     let sentence = escaped(&finding.sentences());
     let _ = if finding.is_failure() {

@@ -34,15 +34,14 @@ pub fn github(file: &FileReport<'_>) -> String {
             Severity::Note => "notice",
         };
         let (start, end) = (finding.place.start, finding.place.end);
-        let _ = write!(
-            output,
-            "::{command} file={},line={},endLine={}",
-            property(file.name),
-            start.line,
-            end.line
-        );
+        let name = property(finding.file.as_deref().unwrap_or(file.name));
+        let _ = write!(output, "::{command} file={name}");
+        let has_lines = finding.file.is_none();
+        if has_lines {
+            let _ = write!(output, ",line={},endLine={}", start.line, end.line);
+        }
         // Columns are only legal within one line, and the last one is part of the range.
-        if start.line == end.line {
+        if has_lines && start.line == end.line {
             let last = end.column.saturating_sub(1).max(start.column);
             let _ = write!(output, ",col={},endColumn={last}", start.column);
         }

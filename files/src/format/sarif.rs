@@ -17,39 +17,50 @@ pub const OPENING: &str = "{\"$schema\":\"https://json.schemastore.org/sarif-2.1
 
 pub fn file(file: &FileReport<'_>) -> String {
     let mut fingerprints = Fingerprints::default();
-    let uri = uri(file.name);
+    let own = uri(file.name);
     let lines = LineHashes::of(file.text);
     listed(file.findings.iter().map(|finding| {
-        let line = lines.of_line(finding.place.start.line);
+        let line = lines
+            .of_line(finding.place.start.line)
+            .filter(|_| finding.file.is_none());
         let fingerprints = without_empty(json!({
             "poolgate/v1": fingerprints.next_for(file.name, finding),
             "primaryLocationLineHash": line,
         }));
-        result(&uri, &fingerprints, finding)
+        result(&own, &fingerprints, finding)
     }))
 }
 
 fn result(own: &str, fingerprints: &Value, finding: &Finding) -> Value {
-    let location = |uri: &str, place: SourceRange, field: Option<&FieldPath>| {
+    let location = |uri: &str, place: Option<SourceRange>, field: Option<&FieldPath>| {
         let name = |field: &FieldPath| json!({"fullyQualifiedName": field.to_string()});
         without_empty(json!({
-            "physicalLocation": {"artifactLocation": {"uri": uri}, "region": region(place)},
+            "physicalLocation": without_empty(json!({
+                "artifactLocation": {"uri": uri},
+                "region": place.map(region),
+            })),
             "logicalLocations": field.map(name).into_iter().collect::<Value>(),
         }))
     };
-    let related = finding
-        .related
-        .iter()
-        .map(|related| location(own, related.place, None));
-    let elsewhere = finding.elsewhere.iter();
-    let elsewhere = elsewhere.map(|other| location(&uri(&other.file), other.place, None));
+    let field = finding.field.as_ref();
+    // Places in a rendered text are in no file.
+    let (at, related) = if let Some(file) = &finding.file {
+        (location(&uri(file), None, field), Vec::new())
+    } else {
+        let related = finding.related.iter();
+        let related = related.map(|related| location(own, Some(related.place), None));
+        let elsewhere = finding.elsewhere.iter();
+        let elsewhere = elsewhere.map(|other| location(&uri(&other.file), Some(other.place), None));
+        let at = location(own, Some(finding.place), field);
+        (at, related.chain(elsewhere).collect())
+    };
     let fixes = finding.edit().into_iter().map(|edit| fix(own, edit));
     without_empty(json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
         "message": {"text": finding.sentences()},
-        "locations": [location(own, finding.place, finding.field.as_ref())],
-        "relatedLocations": related.chain(elsewhere).collect::<Value>(),
+        "locations": [at],
+        "relatedLocations": related,
         "partialFingerprints": fingerprints,
         "fixes": fixes.collect::<Value>(),
     }))

@@ -121,6 +121,15 @@ impl InputArgs {
         })
     }
 
+    /// The same for an input that was rendered.
+    pub(crate) fn rendered(&self, input: Input, written: &Written) -> anyhow::Result<Manifests> {
+        let mut manifests = self.manifests(&[], written)?;
+        manifests.projects.look_from(input.folder())?;
+        manifests.projects.spare_by(written)?;
+        manifests.inputs = vec![input];
+        Ok(manifests)
+    }
+
     /// Whether the user names a policy, for all inputs.
     pub(crate) fn names_policy(&self) -> bool {
         self.review_args.policy_file().is_some()

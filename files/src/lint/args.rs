@@ -11,6 +11,7 @@ use crate::format::Format;
 use crate::format::output::{self, Wanted};
 use crate::input::InputArgs;
 use crate::review_args::instant;
+use crate::sources::RenderArgs;
 use crate::sources::cluster::StoredArgs;
 use crate::text_rules::{self, LIMIT, SYNTAX, TEMPLATE, UNREADABLE};
 use poolgate_core::policy::names_rule;
@@ -25,7 +26,11 @@ fn names_output() -> Arg {
 }
 
 #[derive(Debug, Args)]
-#[command(arg = names_output())]
+#[command(
+    arg = names_output(),
+    mut_arg("kustomize", |arg| arg.conflicts_with_all(["paths", "cluster"])),
+    mut_arg("helm", |arg| arg.conflicts_with_all(["paths", "cluster"])),
+)]
 pub struct LintArgs {
     /// Files, directories, or - for standard input [default: the current directory]
     #[arg(value_name = "PATH")]
@@ -59,6 +64,9 @@ pub struct LintArgs {
 
     #[command(flatten, next_help_heading = "Read")]
     pub(crate) input: InputArgs,
+
+    #[command(flatten, next_help_heading = "Render")]
+    pub(crate) rendering: RenderArgs,
 
     #[command(flatten, next_help_heading = "Cluster")]
     pub(crate) stored: StoredArgs,

@@ -14,16 +14,16 @@ use super::diagnosed::{
 use super::fixes::{Reviewed, Tried};
 use super::misnamed::CheckedPools;
 use super::note::{Note, Place};
+use super::notes;
 use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
 use super::suppress::{Fate, IGNORED, Suppressions, limits};
 use super::together::OfInput;
-use super::{notes, rendered};
 use crate::edit::{self, SourceRange, TextEdit};
 use crate::format::finding::{Finding, Fix, Object, Related};
 use crate::format::tally::{Count, Tally};
 use crate::sources::{
-    Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole, depends_on_variable,
+    Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole, depends_on_variable, origin,
 };
 use crate::terminal::clean;
 use crate::text_rules;
@@ -368,7 +368,7 @@ impl<'a, 't> FileCheck<'a, 't> {
         if findings.is_empty() {
             return;
         }
-        let Some(template) = rendered::by_helm(document) else {
+        let Some(template) = origin::by_helm(document) else {
             return;
         };
         for finding in findings {
@@ -510,7 +510,8 @@ impl<'a, 't> FileCheck<'a, 't> {
             is_rejected: is_rejected(diagnostic),
             is_storable: is_storable(diagnostic),
             object: Some(checked.object()),
-            source: rendered::by_kustomize(checked.value),
+            source: origin::by_kustomize(checked.value),
+            file: None,
             place: self.located(span),
             value: diagnostic.error_type.value().as_deref().map(clean),
             title: clean(&diagnostic.title),

@@ -14,14 +14,12 @@ mod notes;
 mod parallel;
 mod policy_report;
 mod reading;
-mod rendered;
 mod settings;
 mod subjects;
 mod suppress;
 mod together;
 mod unserved;
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,8 +37,8 @@ use crate::format::summary::{Scope, Summary, more_of_rules, rejected_by_older, r
 use crate::format::tally::{Count, Tally};
 use crate::format::{FileReport, Printer, RulePages};
 use crate::input::Manifests;
-use crate::sources::Input;
 use crate::sources::cluster::{Cluster, Connect};
+use crate::sources::{Input, Renderable, Renderer};
 use crate::terminal::{self, Progress};
 use args::FailOn;
 use diagnosed::is_reported_once;
@@ -60,11 +58,16 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if args.writes_fixes() && args.paths().iter().any(|path| path.as_os_str() == "-") {
         bail!("--fix cannot change standard input. Name the files");
     }
+    let rendered = args.rendering.renderable();
+    if let (Some(sources), true) = (&rendered, args.fix) {
+        let flag = sources.flag();
+        bail!("--fix cannot change what {flag} renders. Name the source files instead");
+    }
     let mut outputs = Outputs::new(&args.formats(), args.color, RulePages(args.rules_url.as_deref()))?;
     let reading = Progress::of("reading");
     let cluster = args.stored.connect(connect)?;
     let mut tally = Tally::default();
-    let mut reader = reader(args, cluster.as_ref(), &outputs)?;
+    let mut reader = reader(args, rendered, cluster.as_ref(), &outputs)?;
     tally += &reader.manifests.skipped();
     let stored = together(&mut reader, cluster.as_ref());
     let inputs = &reader.manifests.inputs;
@@ -130,14 +133,20 @@ pub fn run(args: &LintArgs, connect: Connect) -> anyhow::Result<ExitCode> {
 /// The inputs, and what each is checked with.
 fn reader<'a>(
     args: &'a LintArgs,
+    rendered: Option<Renderable>,
     cluster: Option<&Cluster>,
     outputs: &Outputs<'_>,
 ) -> anyhow::Result<Reader<'a>> {
-    let paths = match cluster {
-        Some(_) => Cow::default(),
-        None => args.paths(),
+    let written = outputs.written();
+    let manifests = match (&rendered, cluster) {
+        (Some(sources), _) => {
+            let input = Renderer::of(sources)?.input(sources)?;
+            args.input.rendered(input, &written)
+        }
+        (None, Some(_)) => args.input.manifests(&[], &written),
+        (None, None) => args.input.manifests(&args.paths(), &written),
     };
-    let mut manifests = args.input.manifests(&paths, &outputs.written())?;
+    let mut manifests = manifests?;
     if let Some(cluster) = cluster {
         manifests.karpenter = cluster.karpenter(&manifests.karpenter)?;
     }
@@ -145,6 +154,7 @@ fn reader<'a>(
         settings: Settings::new(args.at.unwrap_or_else(Timestamp::now)),
         manifests,
         together: Together::default(),
+        rendered,
         args,
     })
 }

@@ -15,7 +15,7 @@ use crate::edit::{self, Change, SourceRange, TextEdit};
 use crate::format::finding::{self, Finding};
 use crate::format::tally::{Count, Tally};
 use crate::input::{Manifests, Unread};
-use crate::sources::{Input, ReadError, Source, SourceText};
+use crate::sources::{Input, ReadError, Renderable, Source, SourceText};
 use crate::terminal;
 use crate::text_rules;
 
@@ -27,6 +27,8 @@ pub struct Reader<'a> {
     pub settings: Settings,
     pub manifests: Manifests,
     pub together: Together,
+    /// What the input is rendered from, if it is.
+    pub rendered: Option<Renderable>,
     pub args: &'a LintArgs,
 }
 
@@ -150,6 +152,11 @@ impl Reader<'_> {
         }
         findings.retain(|finding| self.args.selection.has(finding.rule));
         settle(manifest, &self.settings, &mut findings);
+        if let Some(sources) = &self.rendered {
+            for finding in &mut findings {
+                trace(finding, sources);
+            }
+        }
         Reading {
             text: text.text,
             findings,
@@ -171,6 +178,14 @@ impl Reading {
         };
         self.findings.insert(0, finding);
     }
+}
+
+/// Names the user's file that a finding in a rendered text belongs to. No edit of the text changes that file.
+fn trace(finding: &mut Finding, sources: &Renderable) {
+    let file = finding.source.as_deref().and_then(|said| sources.source(said));
+    finding.source = file.clone().or(finding.source.take());
+    finding.file = Some(file.unwrap_or_else(|| sources.entry()));
+    finding.leave("the text is rendered");
 }
 
 /// Whether a cluster may have stored what a fix changes. It has no object that Karpenter rejects, and no field that its

@@ -10,8 +10,8 @@ use poolgate_core::diagnostic::FieldPath;
 
 use super::diagnosed::is_ignorable;
 use super::note::{Note, Place};
-use super::rendered;
 use crate::format::finding::Finding;
+use crate::sources::origin;
 use crate::text_rules::{self, IGNORE_SYNTAX, IGNORE_UNKNOWN, IGNORE_UNUSED};
 use poolgate_core::manifest::{Comment, Document, Limits, Span};
 
@@ -217,7 +217,7 @@ fn line_end(text: &str, from: usize) -> usize {
 /// How a text is parsed: comments take a tenth of the time, and without one of these marks lint needs none of them.
 pub fn limits(text: &str) -> Limits {
     let limits = Limits::default();
-    if [MARK, rendered::HELM].iter().any(|mark| text.contains(mark)) {
+    if [MARK, origin::HELM].iter().any(|mark| text.contains(mark)) {
         limits
     } else {
         Limits {

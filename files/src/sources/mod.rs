@@ -1,15 +1,19 @@
 //! Where objects come from: the user's files and standard input, their documents with the class of each, and the cluster that
 //! a program hands over. Also which files are never written.
 
+pub(crate) mod child;
 pub mod cluster;
 mod documents;
 mod inputs;
 mod language;
 mod left_alone;
 mod mention;
+pub(crate) mod origin;
 mod outputs;
 mod patches;
 mod read;
+mod render;
+mod renderable;
 mod templates;
 
 pub(crate) use documents::{Class, SourceDocument, SourceText, pools};
@@ -19,4 +23,6 @@ pub(crate) use outputs::Written;
 pub(crate) use patches::{Patches, Whole};
 pub use read::read_bytes;
 pub(crate) use read::{ReadError, read_finite, read_text};
+pub(crate) use render::Renderer;
+pub(crate) use renderable::{RenderArgs, Renderable};
 pub(crate) use templates::{Template, Templates};

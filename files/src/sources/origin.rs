@@ -1,5 +1,5 @@
-//! Which file an object of a rendered stream came from, if the renderer says so. The lines and columns of a finding
-//! are those of the stream: the file is the one to open.
+//! Which file an object of a rendered text came from, if the renderer says so. Lines and columns are those of the text: the
+//! file is the one to open.
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::json::Json;
