@@ -1,21 +1,13 @@
 //! `poolgate lint`, the real program: files in, findings with their positions out.
 
-mod chosen;
-mod cluster;
 mod corpus;
-mod fixed;
 mod formats;
 mod hostile;
 mod ignored;
 mod inputs;
-mod left;
-mod nearest;
-mod noted;
 mod outputs;
 mod places;
-mod served;
 mod together;
-mod variables;
 
 use std::path::Path;
 

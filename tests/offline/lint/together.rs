@@ -186,24 +186,6 @@ fn what_could_not_be_read_may_hold_what_is_missing() {
 }
 
 #[test]
-fn a_patch_is_not_a_second_pool() {
-    let kustomization = "resources: [pool.yaml, class.yaml]\npatches: [{path: patch.yaml}]\n";
-    let patch = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec: {weight: 5}\n";
-    let files = [
-        ("pool.yaml", SOUND),
-        ("class.yaml", CLASS),
-        ("patch.yaml", patch),
-        ("kustomization.yaml", kustomization),
-    ];
-    let outcome = reported(&files, &[]);
-    assert_eq!(outcome.stdout, "", "{outcome:?}");
-    assert!(
-        outcome.stderr.contains("1 patch checked on its own"),
-        "{outcome:?}"
-    );
-}
-
-#[test]
 fn manifests_of_real_people_have_no_finding_across_them_but_classes_kept_elsewhere() {
     let files = fs::read_dir(root().join("tests/corpus")).expect("the corpus");
     let paths = files.map(|file| file.expect("an entry").path());
