@@ -16,7 +16,6 @@ mod crd;
 mod default;
 mod diff;
 mod documents;
-mod errors;
 mod examples;
 mod links;
 mod lint;
