@@ -13,7 +13,6 @@ use poolgate_core::policy_file;
 use poolgate_core::review::{Request, Review, Subject, review, review_file};
 use serde_json::{Value, json};
 
-use crate::support::files::directory;
 use crate::support::nodepool::{merge, node_pool};
 use crate::support::program::{self, root};
 
@@ -211,38 +210,6 @@ fn check(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_check_ends_with_the_code_of_the_worst_file() {
-    let good = "docs/examples/policy/production.yaml";
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("policy.yaml");
-    fs::write(
-        &path,
-        "apiVersion: poolgate.dev/v1alpha1\nkind: Policy\nbound: {}\n",
-    )
-    .expect("written");
-    let path = path.to_str().expect("a path");
-    assert_eq!(check(&[good]), (Some(0), String::new()));
-    let reported = format!("{path}:3:1: there is no field \"bound\". Did you mean bounds?\n");
-    assert_eq!(check(&[good, path]), (Some(1), reported.clone()));
-    assert_eq!(check(&["missing.yaml", path, good]), (Some(2), reported));
-}
-
-#[test]
-fn a_check_says_so_if_it_finds_no_mistake() {
-    let stderr = |arguments: &[&str]| program::run(&[&["policy", "check"], arguments].concat(), "").stderr;
-    let (good, other) = (
-        "docs/examples/policy/production.yaml",
-        "docs/examples/policy/levels.yaml",
-    );
-    assert_eq!(stderr(&[good]), "1 policy file checked, no mistakes found\n");
-    assert_eq!(
-        stderr(&[good, other]),
-        "2 policy files checked, no mistakes found\n"
-    );
-    assert!(!stderr(&[good, "missing.yaml"]).contains("no mistakes"));
-}
-
-#[test]
 fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
     let crd = ["--crd", "tests/data/crds/karpenter-1.15.0-nodepools.yaml"];
     let (code, reported) = check(&[crd[0], crd[1], "docs/examples/policy/defaults.yaml"]);
@@ -261,56 +228,4 @@ fn a_check_names_the_defaults_that_the_installed_definition_overrules() {
         (Some(0), String::new()),
         "what the file does not set is not its business"
     );
-}
-
-/// Runs `poolgate policy test` on a file with these cases for a policy that requires a limit of nodes.
-fn run_cases(cases: &str) -> (Option<i32>, String) {
-    let head = "apiVersion: poolgate.dev/v1alpha1\n";
-    let directory = directory(&[
-        (
-            "policy.yaml",
-            &format!("{head}kind: Policy\nbounds: {{limits: {{required: [nodes]}}}}\n"),
-        ),
-        ("pool.yaml", &node_pool("general", &json!({})).to_string()),
-        (
-            "cases.yaml",
-            &format!("{head}kind: PolicyTest\npolicy: policy.yaml\ncases:\n{cases}"),
-        ),
-    ]);
-    let path = directory.path().to_str().expect("a path");
-    let outcome = program::run(&["policy", "test", path], "");
-    (outcome.status.code(), outcome.stdout.replace(path, ""))
-}
-
-#[test]
-fn a_case_fails_for_what_it_expects_in_vain_and_for_an_error_that_it_does_not_expect() {
-    let expected = "- {name: denied, file: pool.yaml, expect: [{rule: policy-limit-required}]}\n";
-    let assumed = ", for Karpenter 1.15 (assumed; set karpenter in the file)";
-    assert_eq!(
-        run_cases(expected),
-        (Some(0), format!("1 case passed{assumed}\n"))
-    );
-    let (code, reported) =
-        run_cases("- {name: fine, file: pool.yaml, expect: [{rule: weight, severity: warning}]}\n");
-    assert_eq!(code, Some(1), "{reported}");
-    let lines: Vec<&str> = reported.lines().collect();
-    assert_eq!(
-        lines[..2],
-        ["/cases.yaml:5:3: fine", "  expected, not found: warning [weight]"]
-    );
-    assert!(
-        lines[2].starts_with("  found, not expected: error: spec.limits"),
-        "{reported}"
-    );
-    assert_eq!(lines[3], format!("1 of 1 case failed{assumed}"));
-}
-
-#[test]
-fn a_case_without_its_object_and_a_folder_without_cases_are_no_success() {
-    let (code, reported) = run_cases("- {name: fine, file: gone.yaml, expect: []}\n");
-    assert_eq!(code, Some(2), "{reported}");
-    assert_eq!(run_cases("- {name: fine, expect: []}\n").0, Some(2));
-    let folder = root().join("tests/data/budgets");
-    let none = program::run(&["policy", "test", folder.to_str().expect("a path")], "");
-    assert_eq!(none.status.code(), Some(2), "{none:?}");
 }
