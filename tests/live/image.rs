@@ -350,6 +350,7 @@ fn named_in(program: &[u8]) -> BTreeSet<(String, String)> {
         .collect()
 }
 
+/// `packaging/sbom`, as packaging/README.md prints it.
 #[test]
 #[ignore = "long: .ci/nightly"]
 fn the_bill_of_materials_has_every_crate_that_the_program_names_and_none_of_the_tests() {

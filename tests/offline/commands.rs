@@ -1,8 +1,12 @@
 //! Each block of commands on the pages is run by a test, or is listed here with the reason why not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
+use std::rc::Rc;
+
+use ignore::WalkBuilder;
+use regex::Regex;
 
 use crate::examples::{Scene, is_for_a_cluster};
 use crate::support::process::run;
@@ -65,15 +69,22 @@ fn each_block_of_commands_is_run_or_says_why_not() {
             "entries of tests/offline/commands.tsv about {page}:\n{block}"
         );
     }
-    let sources = sources();
+    let tests = tests();
     for entry in entries() {
         let is_shown = shown.iter().any(|(page, block)| is_about(entry, page, block));
         assert!(is_shown, "no page shows it any more: {entry:?}");
-        let [_, _, who] = entry;
+        let [page, line, who] = entry;
         if let Some(name) = who.strip_prefix("test ") {
+            let file = tests
+                .get(name)
+                .unwrap_or_else(|| panic!("there is no test {name}"));
+            let page = page.strip_prefix("docs/").unwrap_or(page);
+            let program = line.split(' ').next().filter(|word| word.contains('/'));
+            let mut reads = [Some(page), Some(line), program].into_iter().flatten();
+            let is_readme = page == "README.md" && file.contains("readme::");
             assert!(
-                sources.contains(&format!("fn {name}()")),
-                "there is no test {name}"
+                is_readme || reads.any(|text| file.contains(text)),
+                "the file of test {name} neither reads {page} nor has {line}"
             );
         } else {
             assert!(who == "here" || who.starts_with("not run: "), "{who}");
@@ -81,14 +92,23 @@ fn each_block_of_commands_is_run_or_says_why_not() {
     }
 }
 
-/// All tests that may run a block.
-fn sources() -> String {
-    let files = ignore::WalkBuilder::new(root().join("tests")).build();
+/// All tests, with the text of the file of each.
+pub(crate) fn tests() -> BTreeMap<String, Rc<str>> {
+    let test =
+        Regex::new(r"(?m)^\s*#\[(?:tokio::)?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:async )?fn (\w+)\(")
+            .expect("a pattern");
+    let folders = ["core", "files", "src", "tests"].map(|folder| root().join(folder));
+    let files = folders.iter().flat_map(|folder| WalkBuilder::new(folder).build());
     let paths = files.map(|entry| entry.expect("an entry").into_path());
     let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    sources
-        .map(|path| fs::read_to_string(path).expect("a source"))
-        .collect()
+    let mut tests = BTreeMap::new();
+    for path in sources {
+        let text: Rc<str> = fs::read_to_string(path).expect("a source").into();
+        for found in test.captures_iter(&text) {
+            tests.insert(found[1].to_owned(), Rc::clone(&text));
+        }
+    }
+    tests
 }
 
 /// A line without its comment.

@@ -1,28 +1,28 @@
 //! The program `poolgate-lint`: what `poolgate` says about files, it says too.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::support::nodepool::SOUND;
+use ignore::WalkBuilder;
+
 use crate::support::process::{self, Outcome};
 use crate::support::program::{self, root};
 
-/// The program beside that of this run. Cargo builds it for the tests of its own package only.
+/// The program beside that of this run, which Cargo builds for the tests of its package.
 pub(crate) static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
-    let built = Command::new(env!("CARGO"))
-        .current_dir(root())
-        // All packages, so that their features are those of this run, and nothing is built twice.
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--workspace",
-            "--bin=poolgate-lint",
-        ])
-        .status();
-    assert!(built.expect("cargo runs").success());
-    Path::new(env!("CARGO_BIN_EXE_poolgate")).with_file_name("poolgate-lint")
+    let program = Path::new(env!("CARGO_BIN_EXE_poolgate")).with_file_name("poolgate-lint");
+    let age = |path: &Path| fs::metadata(path).and_then(|data| data.modified());
+    let sources = WalkBuilder::new(root().join("files/src")).build();
+    let newest = sources.filter_map(|entry| age(entry.ok()?.path()).ok()).max();
+    let is_current = age(&program).is_ok_and(|built| Some(built) >= newest);
+    let name = program.display();
+    assert!(
+        is_current,
+        "{name} is missing or older than files/src: cargo test --workspace --no-run"
+    );
+    program
 });
 
 fn run_in(directory: &Path, arguments: &[&str], stdin: &str) -> Outcome {
@@ -63,76 +63,5 @@ fn both_programs_print_the_same() {
         assert_eq!(found.stdout, expected.stdout, "{command:?}");
         assert_eq!(found.stderr, expected.stderr, "{command:?}");
         assert_eq!(found.status.code(), expected.status.code(), "{command:?}");
-    }
-}
-
-#[test]
-fn program_without_a_network_says_which_one_reads_clusters() {
-    for command in ["lint", "budgets"] {
-        let outcome = run_in(root(), &[command, "--cluster"], "");
-        assert_eq!(outcome.status.code(), Some(2));
-        assert!(
-            outcome.stderr.contains("poolgate-lint reads files only"),
-            "{outcome:?}"
-        );
-    }
-}
-
-/// A warning is reported, and is no failure.
-#[test]
-fn help_says_that_0_is_the_exit_code_without_an_error() {
-    let said = "Exit codes: 0 no errors";
-    let one_line = |help: String| help.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line(run_in(root(), &["lint", "--help"], "").success()).contains(said));
-    assert!(one_line(program::run(&["lint", "--help"], "").success()).contains(said));
-    let warned = run_in(
-        root(),
-        &["lint", "--output=concise", "-"],
-        &SOUND.replace("\"100\"", "\"0\""),
-    );
-    assert_eq!(warned.status.code(), Some(0), "{warned:?}");
-    assert!(warned.stdout.contains(" warning["), "{warned:?}");
-}
-
-#[test]
-fn help_completions_and_the_manual_name_the_program() {
-    let help = run_in(root(), &["lint", "--help"], "").success();
-    assert!(
-        help.contains("Usage: poolgate-lint lint [OPTIONS] [PATH]..."),
-        "{help}"
-    );
-    let script = run_in(root(), &["completions", "bash"], "").success();
-    assert!(script.contains("-o default poolgate-lint"), "{script}");
-    let page = run_in(root(), &["man"], "").success();
-    assert!(page.contains(r"\fBpoolgate\-lint\fR"), "{page}");
-}
-
-#[test]
-fn the_package_needs_no_network_and_no_runtime() {
-    let tree = Command::new(env!("CARGO"))
-        .current_dir(root())
-        .args([
-            "tree",
-            "--locked",
-            "--offline",
-            "--edges=normal,build",
-            "--prefix=none",
-        ])
-        .args(["--format={p}", "--package=poolgate-files"])
-        .output()
-        .expect("cargo runs");
-    let tree = String::from_utf8(tree.stdout).expect("UTF-8");
-    assert!(tree.contains("poolgate-core"), "{tree}");
-    for excluded in [
-        "tokio",
-        "hyper",
-        "rustls",
-        "kube",
-        "k8s-openapi",
-        "aws-lc-rs",
-        "cc",
-    ] {
-        let is_needed = tree.lines().any(|line| line.split(' ').next() == Some(excluded));
-        assert!(!is_needed, "{excluded}");
     }
 }
