@@ -1,5 +1,7 @@
 //! The program `poolgate-lint`. That it says what `poolgate` says is tested beside `poolgate`.
 
+#![cfg(test)]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -101,14 +101,14 @@ pub(crate) fn tests() -> BTreeMap<String, Rc<str>> {
     let files = folders.iter().flat_map(|folder| WalkBuilder::new(folder).build());
     let paths = files.map(|entry| entry.expect("an entry").into_path());
     let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    let mut tests = BTreeMap::new();
+    let mut all = BTreeMap::new();
     for path in sources {
         let text: Rc<str> = fs::read_to_string(path).expect("a source").into();
-        for found in test.captures_iter(&text) {
-            tests.insert(found[1].to_owned(), Rc::clone(&text));
+        for found in attribute.captures_iter(&text) {
+            all.insert(found[1].to_owned(), Rc::clone(&text));
         }
     }
-    tests
+    all
 }
 
 /// A line without its comment.
