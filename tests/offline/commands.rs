@@ -1,8 +1,11 @@
 //! Each block of commands on the pages is run by a test, or is listed here with the reason why not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
+use std::rc::Rc;
+
+use regex::Regex;
 
 use crate::examples::{Scene, is_for_a_cluster};
 use crate::support::process::run;
@@ -65,30 +68,50 @@ fn each_block_of_commands_is_run_or_says_why_not() {
             "entries of tests/offline/commands.tsv about {page}:\n{block}"
         );
     }
-    let sources = sources();
+    let tests = tests();
     for entry in entries() {
         let is_shown = shown.iter().any(|(page, block)| is_about(entry, page, block));
         assert!(is_shown, "no page shows it any more: {entry:?}");
-        let [_, _, who] = entry;
+        let [of, line, who] = entry;
         if let Some(name) = who.strip_prefix("test ") {
-            assert!(
-                sources.contains(&format!("fn {name}()")),
-                "there is no test {name}"
-            );
+            let file = tests
+                .get(name)
+                .unwrap_or_else(|| panic!("there is no test {name}"));
+            let knows_it = file.contains(page_name(of)) || file.contains(line);
+            assert!(knows_it, "the file of {name} names no {of}: {line}");
         } else {
             assert!(who == "here" || who.starts_with("not run: "), "{who}");
         }
     }
 }
 
-/// All tests that may run a block.
-fn sources() -> String {
-    let files = ignore::WalkBuilder::new(root().join("tests")).build();
-    let paths = files.map(|entry| entry.expect("an entry").into_path());
-    let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    sources
-        .map(|path| fs::read_to_string(path).expect("a source"))
-        .collect()
+/// How a test names a page, or the programs that a page is about.
+fn page_name(page: &str) -> &str {
+    match page {
+        "README.md" => "support::readme",
+        "manifests/crd/README.md" => "poolgate crd patch",
+        "packaging/README.md" => "packaging/",
+        page => page.rsplit('/').next().unwrap_or(page),
+    }
+}
+
+/// All tests by their names, each with the text of its file.
+pub(crate) fn tests() -> BTreeMap<String, Rc<str>> {
+    let test =
+        Regex::new(r"#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\s*)*(?:async )?fn (\w+)\(");
+    let test = test.expect("a pattern");
+    let mut tests = BTreeMap::new();
+    for folder in ["core", "files", "src", "tests"] {
+        for entry in ignore::WalkBuilder::new(root().join(folder)).build() {
+            let path = entry.expect("an entry").into_path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let text: Rc<str> = fs::read_to_string(&path).expect("a source").into();
+                let named = test.captures_iter(&text).map(|found| found[1].to_owned());
+                tests.extend(named.map(|name| (name, Rc::clone(&text))));
+            }
+        }
+    }
+    tests
 }
 
 /// A line without its comment.
@@ -132,6 +155,10 @@ fn the_commands_of_the_pages_do_their_work() {
                 code.is_some_and(|code| code <= i32::from(line.contains("--diff"))),
                 "{page}: {line}: {outcome:?}"
             );
+            let nothing = ["0 NodePools", "no NodePool"]
+                .iter()
+                .find(|words| outcome.stderr.contains(**words));
+            assert_eq!(nothing, None, "{page}: {line}: {outcome:?}");
             ran.insert(command);
         }
     }

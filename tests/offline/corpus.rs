@@ -14,52 +14,6 @@ use poolgate_core::policy::Policy;
 use poolgate_core::review::{Request, Subject, review, review_file};
 use serde_json::Value;
 
-/// Files that the index marks WRONG for a reason that a rule of the catalogue covers, with that rule.
-const CAUGHT: &[(&str, &str)] = &[
-    ("002-ack-prow-control-plane-720h.yaml", "eks-auto-mode-lifetime"),
-    ("021-aws-doc-static-with-cpu-limit.yaml", "field-required"),
-    ("021-aws-doc-static-with-cpu-limit.yaml", "replicas"),
-    ("025-aws-max-node-lifetime-typo.yaml", "field-unknown"),
-    ("029-aws-windows-group-with-version.yaml", "node-class-ref"),
-    ("069-doe-doc-no-operator-v1beta1.yaml", "field-required"),
-    ("069-doe-doc-no-operator-v1beta1.yaml", "requirement-operator"),
-    ("070-doe-doc-ref-name-only.yaml", "field-required"),
-    ("073-doe-local-provisioner-kubelet.yaml", "field-unknown"),
-    ("090-ibm-block-device-apiversion-ref.yaml", "field-required"),
-    ("091-ibm-doc-flexible-list.yaml", "field-required"),
-    ("092-ibm-doc-zone-ref-name-only.yaml", "field-required"),
-    ("093-ibm-image-selector.yaml", "field-unknown"),
-    ("095-ibm-userdata-apigroup.yaml", "field-unknown"),
-    ("105-karpenter-design-by-reason-int.yaml", "budget-duration"),
-    ("105-karpenter-design-by-reason-int.yaml", "field-type"),
-    ("106-karpenter-design-double-pipe.yaml", "consolidate-after"),
-    ("106-karpenter-design-double-pipe.yaml", "consolidation-policy"),
-    ("106-karpenter-design-double-pipe.yaml", "expire-after"),
-    ("106-karpenter-design-double-pipe.yaml", "field-type"),
-    ("109-karpenter-design-lowercase-reasons.yaml", "expire-after"),
-    ("109-karpenter-design-lowercase-reasons.yaml", "field-type"),
-    ("own-auto-mode-foreign-key.yaml", "field-type"),
-    ("own-auto-mode-foreign-key.yaml", "requirement-label-unknown"),
-    ("own-envsubst.yaml", "nodepool-name"),
-    ("own-envsubst.yaml", "node-class-ref"),
-    ("own-envsubst.yaml", "requirement-values"),
-    ("own-families-as-categories.yaml", "requirement-no-value"),
-    ("own-families-as-categories.yaml", "requirement-redundant"),
-    ("own-half-migrated.yaml", "consolidation-policy"),
-    ("own-half-migrated.yaml", "field-required"),
-    ("own-half-migrated.yaml", "field-unknown"),
-    ("own-kubernetes-version-v1beta1.yaml", "budget-allow-window"),
-    ("own-kubernetes-version-v1beta1.yaml", "field-unknown"),
-    (
-        "own-kubernetes-version-v1beta1.yaml",
-        "requirement-key-restricted",
-    ),
-    ("own-kubernetes-version-v1beta1.yaml", "requirement-values"),
-    ("own-reserved-label-v1beta1.yaml", "consolidate-after"),
-    ("own-reserved-label-v1beta1.yaml", "expire-after-short"),
-    ("own-reserved-label-v1beta1.yaml", "label-restricted"),
-];
-
 struct Entry {
     name: String,
     licence: String,
@@ -202,20 +156,6 @@ fn every_pool_has_the_same_findings_as_it_is_written_and_as_the_webhook_gets_it(
         }
     }
     assert!(pools > 60, "{pools}");
-}
-
-#[test]
-fn wrong_files_that_a_rule_covers_are_caught() {
-    let files = index();
-    for (name, rule) in CAUGHT {
-        let file = files.iter().find(|file| file.name == *name).expect(name);
-        assert!(file.remark.contains("WRONG"), "{name} is not marked WRONG");
-        assert!(
-            verdicts(file).iter().any(|verdict| verdict.contains(rule)),
-            "{name}: {:?}",
-            verdicts(file)
-        );
-    }
 }
 
 /// Files that are marked WRONG or BROKEN, and why no rule can deny them.

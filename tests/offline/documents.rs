@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use ignore::WalkBuilder;
 use poolgate_core::rules::CATALOGUE;
 use regex::Regex;
 use serde_json::Value;
+
+use crate::commands::tests;
 
 /// The document with the tables of the benchmarks.
 const TABLES: &str = "bench/README.md";
@@ -215,18 +216,9 @@ fn every_test_that_the_documentation_names_is_there() {
     let words = page.split('`').skip(1).step_by(2);
     let named: Vec<&str> = words.filter(|word| word.matches('_').count() > 2).collect();
     assert!(named.len() > 20, "{named:?}");
-    let sources: String = ["core", "src", "tests"]
-        .iter()
-        .flat_map(|folder| WalkBuilder::new(path(folder)).build())
-        .map(|entry| entry.expect("an entry").into_path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .map(|path| std::fs::read_to_string(path).expect("a source"))
-        .collect();
+    let tests = tests();
     for name in named {
-        assert!(
-            sources.contains(&format!("fn {name}(")),
-            "there is no test {name}"
-        );
+        assert!(tests.contains_key(name), "there is no test {name}");
     }
 }
 
