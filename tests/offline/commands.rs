@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use regex::Regex;
 
-use crate::examples::{Scene, is_for_a_cluster};
+use crate::examples::Scene;
+use crate::pages::typed;
 use crate::support::process::run;
 use crate::support::program::root;
 
@@ -141,24 +142,15 @@ fn the_commands_of_the_pages_do_their_work() {
         if !entries().any(|entry| entry[2] == "here" && is_about(entry, &page, &block)) {
             continue;
         }
+        // With its output: of the example files, in the root of the repository.
+        if let Some((command, said)) = block.strip_prefix("$ ").and_then(|block| block.split_once('\n')) {
+            let outcome = typed(command);
+            assert_eq!(outcome.stdout + &outcome.stderr, said, "{page}: {command}");
+            continue;
+        }
         let scene = Scene::new();
         for command in commands(&block) {
-            let line = if is_for_a_cluster(&command) {
-                format!("{command} --help")
-            } else {
-                command.clone()
-            };
-            // For zsh; the shell of the tests is bash.
-            let outcome = scene.typed(&format!("fpath=(. .); {line}"));
-            let code = outcome.status.code();
-            assert!(
-                code.is_some_and(|code| code <= i32::from(line.contains("--diff"))),
-                "{page}: {line}: {outcome:?}"
-            );
-            let nothing = ["0 NodePools", "no NodePool"]
-                .iter()
-                .find(|words| outcome.stderr.contains(**words));
-            assert_eq!(nothing, None, "{page}: {line}: {outcome:?}");
+            scene.does_its_work(&page, &command);
             ran.insert(command);
         }
     }
