@@ -5,10 +5,10 @@ use std::fs;
 use std::process::Command;
 use std::rc::Rc;
 
-use ignore::WalkBuilder;
 use regex::Regex;
 
-use crate::examples::{Scene, is_for_a_cluster};
+use crate::examples::Scene;
+use crate::pages::typed;
 use crate::support::process::run;
 use crate::support::program::root;
 
@@ -73,42 +73,46 @@ fn each_block_of_commands_is_run_or_says_why_not() {
     for entry in entries() {
         let is_shown = shown.iter().any(|(page, block)| is_about(entry, page, block));
         assert!(is_shown, "no page shows it any more: {entry:?}");
-        let [page, line, who] = entry;
+        let [of, line, who] = entry;
         if let Some(name) = who.strip_prefix("test ") {
             let file = tests
                 .get(name)
                 .unwrap_or_else(|| panic!("there is no test {name}"));
-            let page = page.strip_prefix("docs/").unwrap_or(page);
-            let program = line.split(' ').next().filter(|word| word.contains('/'));
-            let mut reads = [Some(page), Some(line), program].into_iter().flatten();
-            let is_readme = page == "README.md" && file.contains("readme::");
-            assert!(
-                is_readme || reads.any(|text| file.contains(text)),
-                "the file of test {name} neither reads {page} nor has {line}"
-            );
+            let knows_it = file.contains(page_name(of)) || file.contains(line);
+            assert!(knows_it, "the file of {name} names no {of}: {line}");
         } else {
             assert!(who == "here" || who.starts_with("not run: "), "{who}");
         }
     }
 }
 
-/// All tests, with the text of the file of each.
+/// How a test names a page, or the programs that a page is about.
+fn page_name(page: &str) -> &str {
+    match page {
+        "README.md" => "support::readme",
+        "manifests/crd/README.md" => "poolgate crd patch",
+        "packaging/README.md" => "packaging/",
+        page => page.rsplit('/').next().unwrap_or(page),
+    }
+}
+
+/// All tests by their names, each with the text of its file.
 pub(crate) fn tests() -> BTreeMap<String, Rc<str>> {
-    let test =
-        Regex::new(r"(?m)^\s*#\[(?:tokio::)?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:async )?fn (\w+)\(")
-            .expect("a pattern");
-    let folders = ["core", "files", "src", "tests"].map(|folder| root().join(folder));
-    let files = folders.iter().flat_map(|folder| WalkBuilder::new(folder).build());
-    let paths = files.map(|entry| entry.expect("an entry").into_path());
-    let sources = paths.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
-    let mut all = BTreeMap::new();
-    for path in sources {
-        let text: Rc<str> = fs::read_to_string(path).expect("a source").into();
-        for found in attribute.captures_iter(&text) {
-            all.insert(found[1].to_owned(), Rc::clone(&text));
+    let attribute =
+        Regex::new(r"#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\s*)*(?:async )?fn (\w+)\(");
+    let attribute = attribute.expect("a pattern");
+    let mut tests = BTreeMap::new();
+    for folder in ["core", "files", "src", "tests"] {
+        for entry in ignore::WalkBuilder::new(root().join(folder)).build() {
+            let path = entry.expect("an entry").into_path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let text: Rc<str> = fs::read_to_string(&path).expect("a source").into();
+                let named = attribute.captures_iter(&text).map(|found| found[1].to_owned());
+                tests.extend(named.map(|name| (name, Rc::clone(&text))));
+            }
         }
     }
-    all
+    tests
 }
 
 /// A line without its comment.
@@ -138,20 +142,15 @@ fn the_commands_of_the_pages_do_their_work() {
         if !entries().any(|entry| entry[2] == "here" && is_about(entry, &page, &block)) {
             continue;
         }
+        // With its output: of the example files, in the root of the repository.
+        if let Some((command, said)) = block.strip_prefix("$ ").and_then(|block| block.split_once('\n')) {
+            let outcome = typed(command);
+            assert_eq!(outcome.stdout + &outcome.stderr, said, "{page}: {command}");
+            continue;
+        }
         let scene = Scene::new();
         for command in commands(&block) {
-            let line = if is_for_a_cluster(&command) {
-                format!("{command} --help")
-            } else {
-                command.clone()
-            };
-            // For zsh; the shell of the tests is bash.
-            let outcome = scene.typed(&format!("fpath=(. .); {line}"));
-            let code = outcome.status.code();
-            assert!(
-                code.is_some_and(|code| code <= i32::from(line.contains("--diff"))),
-                "{page}: {line}: {outcome:?}"
-            );
+            scene.does_its_work(&page, &command);
             ran.insert(command);
         }
     }

@@ -8,6 +8,8 @@ use poolgate_core::rules::CATALOGUE;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::commands::tests;
+
 /// The document with the tables of the benchmarks.
 const TABLES: &str = "bench/README.md";
 /// A table is enclosed in `<!-- bench: RECORD/TABLE -->` and this.
@@ -214,7 +216,7 @@ fn every_test_that_the_documentation_names_is_there() {
     let words = page.split('`').skip(1).step_by(2);
     let named: Vec<&str> = words.filter(|word| word.matches('_').count() > 2).collect();
     assert!(named.len() > 20, "{named:?}");
-    let tests = crate::commands::tests();
+    let tests = tests();
     for name in named {
         assert!(tests.contains_key(name), "there is no test {name}");
     }

@@ -99,6 +99,25 @@ impl Scene {
         scene
     }
 
+    /// Runs a line that the help of a command or a page shows. Servers and commands that need a cluster are called with
+    /// `--help` added: an unknown flag then still fails. Other tests run them.
+    pub fn does_its_work(&self, shown_in: &str, line: &str) {
+        let help = if is_for_a_cluster(line) { " --help" } else { "" };
+        // For zsh; the shell of the tests is bash.
+        let outcome = self.typed(&format!("fpath=(. .); {line}{help}"));
+        // A review may be denied, and a difference found.
+        let most = i32::from(line.contains("admit") || line.contains("--diff"));
+        let code = outcome.status.code();
+        assert!(
+            code.is_some_and(|code| code <= most),
+            "{shown_in}: {line}: {outcome:?}"
+        );
+        assert!(
+            !outcome.stderr.contains("0 NodePools"),
+            "{shown_in}: {line}: {outcome:?}"
+        );
+    }
+
     /// Runs a line in the scene.
     pub fn typed(&self, line: &str) -> Outcome {
         let path = std::env::var("PATH").unwrap_or_default();
@@ -116,9 +135,7 @@ impl Scene {
     }
 }
 
-/// Servers and commands that need a cluster are called with `--help` added: an unknown flag then still fails. Other
-/// tests run them.
-pub fn is_for_a_cluster(line: &str) -> bool {
+fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "gate", "reconcile", "certificates", "status", "rollout"];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named) || line.contains(" --cluster")
@@ -133,16 +150,7 @@ fn every_help_has_examples_and_each_does_what_it_says() {
         let examples = examples(help);
         assert!(!examples.is_empty(), "poolgate {command} --help shows no example");
         for line in examples {
-            let scene = Scene::new();
-            let outcome = if is_for_a_cluster(line) {
-                scene.typed(&format!("{line} --help"))
-            } else {
-                scene.typed(line)
-            };
-            // A review may be denied, and a difference found.
-            let most = i32::from(line.contains("admit") || line.contains("--diff"));
-            let code = outcome.status.code();
-            assert!(code.is_some_and(|code| code <= most), "{line}: {outcome:?}");
+            Scene::new().does_its_work(command, line);
         }
     }
 }

@@ -40,25 +40,6 @@ pub fn on_terminal(columns: usize, line: &str) -> String {
     shown.stdout.replace("\r\n", "\n")
 }
 
-#[test]
-fn the_pages_of_lint_and_policy_show_what_the_program_says() {
-    for (name, page, least) in [
-        ("docs/lint.md", include_str!("../../docs/lint.md"), 1),
-        ("docs/policy.md", include_str!("../../docs/policy.md"), 1),
-    ] {
-        let shown = shown(page);
-        assert!(shown.len() >= least, "{name}: {shown:?}");
-        // The output of commands that need a cluster is checked by tests that have one.
-        for (command, said) in shown
-            .into_iter()
-            .filter(|(command, _)| !command.contains("--cluster"))
-        {
-            let outcome = typed(command);
-            assert_eq!(outcome.stdout + &outcome.stderr, said, "{name}: {command}");
-        }
-    }
-}
-
 /// A stranger's first minute: what people write, with what the pool was meant to do in a comment.
 #[test]
 fn the_examples_have_a_mistake_for_each_kind_of_harm() {

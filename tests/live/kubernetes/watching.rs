@@ -10,6 +10,7 @@ use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
+use crate::support::readme::block_of;
 use crate::support::wait::wait_for;
 
 /// A pool of a policy that came with Karpenter 1.14.
@@ -52,9 +53,15 @@ fn verdicts_follow_the_definition_that_is_installed() {
     );
 
     plane.install_karpenter_crds(V1);
-    poolgate.wait_until_reported(
-        "rules for: Karpenter 1.15.1; the installed definition is from 1.15.0 to 1.15.1\n",
+    let page = include_str!("../../../docs/reference/metrics.md");
+    let shown = block_of(
+        page,
+        "console",
+        "$ curl -s localhost:8080/readyz\nok\nrules for: ",
     );
+    for line in shown.lines().skip(2) {
+        poolgate.wait_until_reported(&format!("{line}\n"));
+    }
     dry_run(&plane, &balanced()).success();
     assert_metric(
         &poolgate,

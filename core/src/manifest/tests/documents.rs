@@ -124,6 +124,14 @@ fn mistakes_in_the_syntax_are_named_and_placed() {
             "2:1 YAML allows only spaces here, not a tab. Indent with spaces",
         ),
         (
+            "a:\n  b: 5\n  \tc: {}\n",
+            "3:3 YAML allows only spaces here, not a tab. Indent with spaces",
+        ),
+        (
+            "a:\n  b: 5\n\n# a\tb\n\tc: {}\n",
+            "5:1 YAML allows only spaces here, not a tab. Indent with spaces",
+        ),
+        (
             "\ta: 1\n",
             "1:2 YAML allows only spaces here, not a tab. Indent with spaces",
         ),
