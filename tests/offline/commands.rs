@@ -98,16 +98,16 @@ fn page_name(page: &str) -> &str {
 
 /// All tests by their names, each with the text of its file.
 pub(crate) fn tests() -> BTreeMap<String, Rc<str>> {
-    let attribute =
+    let pattern =
         Regex::new(r"#\[(?:tokio::)?test[^\]]*\]\s*(?:#\[[^\n]*\]\s*|//[^\n]*\s*)*(?:async )?fn (\w+)\(");
-    let attribute = attribute.expect("a pattern");
+    let pattern = pattern.expect("a pattern");
     let mut tests = BTreeMap::new();
     for folder in ["core", "files", "src", "tests"] {
         for entry in ignore::WalkBuilder::new(root().join(folder)).build() {
             let path = entry.expect("an entry").into_path();
             if path.extension().is_some_and(|extension| extension == "rs") {
                 let text: Rc<str> = fs::read_to_string(&path).expect("a source").into();
-                let named = attribute.captures_iter(&text).map(|found| found[1].to_owned());
+                let named = pattern.captures_iter(&text).map(|found| found[1].to_owned());
                 tests.extend(named.map(|name| (name, Rc::clone(&text))));
             }
         }

@@ -90,18 +90,24 @@ impl Scene {
         for name in ["poolgate", "kubectl-poolgate"] {
             std::os::unix::fs::symlink(program.get_program(), bin.join(name)).expect("a link");
         }
-        let scene = Self(scene);
-        let made = scene.typed(
+        Self(scene)
+    }
+
+    /// Makes the scene a repository whose remote branch has its pools.
+    fn commit(&self) {
+        let made = self.typed(
             "git init -q . && git add pools && git -c user.name=a -c user.email=a@example.com -c commit.gpgsign=false commit \
              -qm pools && git update-ref refs/remotes/origin/main HEAD",
         );
         assert!(made.status.success(), "{made:?}");
-        scene
     }
 
     /// Runs a line that the help of a command or a page shows. Servers and commands that need a cluster are called with
     /// `--help` added: an unknown flag then still fails. Other tests run them.
     pub fn does_its_work(&self, shown_in: &str, line: &str) {
+        if line.contains("--git ") {
+            self.commit();
+        }
         let help = if is_for_a_cluster(line) { " --help" } else { "" };
         // For zsh; the shell of the tests is bash.
         let outcome = self.typed(&format!("fpath=(. .); {line}{help}"));
