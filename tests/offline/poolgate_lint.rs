@@ -20,7 +20,7 @@ pub(crate) static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     let name = program.display();
     assert!(
         is_current,
-        "{name} is missing or older than files/src: cargo test --workspace --no-run"
+        "{name} is missing or older than files/src: cargo test --test program --no-run"
     );
     program
 });
