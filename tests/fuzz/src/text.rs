@@ -84,10 +84,7 @@ fn only_fixed_changes(before: &str, after: &str, found: &Found) {
                 difference.starts_with(*field)
                     || difference.rsplit_once('/').is_some_and(|(in_, _)| in_ == above)
             };
-            assert!(
-                fields.iter().any(|field| is_fixed(&field)),
-                "{difference} was changed:\n{after}"
-            );
+            assert!(fields.iter().any(is_fixed), "{difference} was changed:\n{after}");
         }
     }
 }
