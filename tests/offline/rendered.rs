@@ -122,3 +122,51 @@ fn no_key_of_a_file_starts_a_program() {
         }
     }
 }
+
+#[test]
+fn settings_of_a_repository_neither_start_a_program_nor_spoil_the_checkout() {
+    let scene = scene();
+    let scene = scene.path();
+    let line = "printf '#!/bin/sh\\necho $0 >>started\\n' >monitor; chmod +x monitor; git config core.fsmonitor \"$PWD/monitor\"
+        git sparse-checkout set --cone --sparse-index overlays base && git config core.splitIndex true && rm -f started";
+    let made = typed(scene, line);
+    assert!(made.status.success(), "{made:?}");
+    let outcome = typed(scene, "poolgate diff --git HEAD --kustomize overlays/prod");
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let programs = started(scene);
+    assert!(
+        programs.contains("kustomize") && !programs.contains("monitor"),
+        "{programs}"
+    );
+}
+
+#[test]
+fn a_source_of_what_is_rendered_is_not_overwritten() {
+    let scene = scene();
+    let scene = scene.path();
+    fs::write(scene.join("prod.yaml"), "nodes: 5\n").expect("a file");
+    for (sources, file) in [
+        ("--kustomize overlays/prod", "base/general.yaml"),
+        ("--kustomize overlays/prod", "overlays/prod/kustomization.yaml"),
+        ("--helm chart", "chart/templates/general.yaml"),
+        ("--helm chart", "chart/Chart.yaml"),
+        ("--helm chart --values prod.yaml", "prod.yaml"),
+    ] {
+        let before = fs::read(scene.join(file)).expect("a file");
+        let line = format!("poolgate lint {sources} -o json={file}");
+        let outcome = typed(scene, &line);
+        assert_eq!(outcome.status.code(), Some(2), "{line}: {outcome:?}");
+        let said = format!("{file} is an input");
+        assert!(outcome.stderr.contains(&said), "{line}: {outcome:?}");
+        assert!(fs::read(scene.join(file)).expect("a file") == before, "{line}");
+        let started = started(scene);
+        assert!(
+            !["build", "template"].iter().any(|word| started.contains(word)),
+            "{line}: {started}"
+        );
+    }
+    for _ in 0..2 {
+        let line = "poolgate lint --kustomize overlays/prod -o json=overlays/prod/report.json";
+        assert_eq!(typed(scene, line).status.code(), Some(0), "{line}");
+    }
+}

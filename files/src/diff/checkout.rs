@@ -85,10 +85,10 @@ fn folder_of(path: &Path) -> &Path {
     folder.unwrap_or(Path::new("."))
 }
 
-/// What git prints. Its index is beside the checkout, without what git would keep elsewhere: a part that indexes share, and
-/// a monitor of the files. The checkout is whole although the working tree may be sparse.
+/// What git prints. Its index is beside the checkout. No part of it is shared: git cannot share one of a sparse working
+/// tree. No monitor of the files is started.
 fn run(place: &Path, arguments: &[&str], folder: &Path) -> anyhow::Result<String> {
-    let settings = ["core.splitIndex", "core.fsmonitor", "core.sparseCheckout"];
+    let settings = ["core.splitIndex", "core.fsmonitor"];
     let settings = settings.map(|name| [OsString::from("-c"), format!("{name}=false").into()]);
     let arguments = arguments.iter().map(OsString::from);
     let mut command = git::command(place, settings.into_iter().flatten().chain(arguments));

@@ -186,13 +186,13 @@ fn sides(args: &DiffArgs, cluster: Option<&Cluster>) -> anyhow::Result<(Side, Si
     Ok(match (&args.second, &args.git, cluster, &rendered) {
         (None, Some(revision), _, Some(sources)) => {
             let program = Renderer::of(sources)?;
-            let now = args.input.rendered(program.input(sources)?, &written)?;
+            let now = args.input.rendered(sources, &program, &written)?;
             let new = Side::of_rendered(&now, sources, false)?;
             (Side::of_checkout(&now, revision, sources, &program)?, new, now)
         }
         (None, None, Some(cluster), Some(sources)) => {
             let program = Renderer::of(sources)?;
-            let mut now = args.input.rendered(program.input(sources)?, &written)?;
+            let mut now = args.input.rendered(sources, &program, &written)?;
             now.karpenter = cluster.karpenter(&now.karpenter)?;
             let new = Side::of_rendered(&now, sources, true)?;
             (Side::of_cluster(cluster)?, new, now)

@@ -14,8 +14,8 @@ use poolgate_core::manifest::Variables;
 use crate::format::tally::{Count, Tally};
 use crate::review_args::ReviewArgs;
 use crate::sources::{
-    Excludes, Input, Patches, ReadError, Skipped, SourceText, Whole, Written, find, folders, is_excluded,
-    patterns,
+    Excludes, Input, Patches, ReadError, Renderable, Renderer, Skipped, SourceText, Whole, Written, find,
+    folders, is_excluded, patterns,
 };
 
 pub(crate) use project::{Project, Projects};
@@ -121,8 +121,15 @@ impl InputArgs {
         })
     }
 
-    /// The same for an input that was rendered.
-    pub(crate) fn rendered(&self, input: Input, written: &Written) -> anyhow::Result<Manifests> {
+    /// The same for what a program renders.
+    pub(crate) fn rendered(
+        &self,
+        sources: &Renderable,
+        program: &Renderer,
+        written: &Written,
+    ) -> anyhow::Result<Manifests> {
+        written.spare_sources(sources)?;
+        let input = program.input(sources)?;
         let mut manifests = self.manifests(&[], written)?;
         manifests.projects.look_from(input.folder())?;
         manifests.projects.spare_by(written)?;

@@ -139,10 +139,7 @@ fn reader<'a>(
 ) -> anyhow::Result<Reader<'a>> {
     let written = outputs.written();
     let manifests = match (&rendered, cluster) {
-        (Some(sources), _) => {
-            let input = Renderer::of(sources)?.input(sources)?;
-            args.input.rendered(input, &written)
-        }
+        (Some(sources), _) => args.input.rendered(sources, &Renderer::of(sources)?, &written),
         (None, Some(_)) => args.input.manifests(&[], &written),
         (None, None) => args.input.manifests(&args.paths(), &written),
     };

@@ -1,6 +1,6 @@
 //! The files that a run writes. One that it would read, and that holds an object, is never one of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use poolgate_core::api::API_VERSION;
@@ -8,11 +8,16 @@ use poolgate_core::manifest::{self, Limits, ManifestObject};
 use same_file::Handle;
 
 use super::read::read_lossy;
+use super::renderable::{Renderable, shown};
 use super::{Input, Source};
 
 /// The files that a run writes, as far as they exist.
 #[derive(Debug, Default)]
-pub struct Written(Vec<Handle>);
+pub struct Written {
+    files: Vec<Handle>,
+    /// Those that the user names.
+    named: Vec<PathBuf>,
+}
 
 impl Written {
     /// The file that standard output was redirected to.
@@ -24,13 +29,14 @@ impl Written {
 
     /// A file, or the one that standard output was redirected to.
     pub fn add(&mut self, file: Option<&Path>) {
-        self.0.extend(file.map_or_else(stdout_handle, handle));
+        self.files.extend(file.map_or_else(stdout_handle, handle));
+        self.named.extend(file.map(Path::to_owned));
     }
 
     /// Leaves these files out of the inputs: the result of an earlier run would be read while it is written. Fails if an
     /// input is named that would be overwritten, or one that was found holds an object.
     pub fn leave_out(&self, inputs: &mut Vec<Input>) -> anyhow::Result<()> {
-        if self.0.is_empty() {
+        if self.files.is_empty() {
             return Ok(());
         }
         let is_written = |input: &Input| matches!(&input.source, Source::File(path) if self.has(path));
@@ -56,14 +62,31 @@ impl Written {
 
     /// Fails if this file would be overwritten, and holds an object.
     pub fn spare_file(&self, path: &Path, name: &str) -> anyhow::Result<()> {
-        if !self.0.is_empty() && self.has(path) && holds_object(path) {
+        if !self.files.is_empty() && self.has(path) && holds_object(path) {
             return overwritten(name);
         }
         Ok(())
     }
 
+    /// Fails if a file would be overwritten that may be a source of what is rendered. A base may be anywhere.
+    pub fn spare_sources(&self, sources: &Renderable) -> anyhow::Result<()> {
+        for input in sources.named() {
+            if self.has(&input) {
+                return overwritten(&shown(&input));
+            }
+        }
+        match self
+            .named
+            .iter()
+            .find(|path| self.has(path) && holds_object(path))
+        {
+            Some(path) => overwritten(&shown(path)),
+            None => Ok(()),
+        }
+    }
+
     fn has(&self, path: &Path) -> bool {
-        handle(path).is_some_and(|file| self.0.contains(&file))
+        handle(path).is_some_and(|file| self.files.contains(&file))
     }
 }
 

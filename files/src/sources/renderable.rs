@@ -136,15 +136,29 @@ impl Renderable {
         path.is_file().then(|| shown(&path))
     }
 
+    /// The user's files that the flags name, or that say what is rendered. Some may not exist.
+    pub fn named(&self) -> Vec<PathBuf> {
+        let mut named = vec![self.entry_file(), self.root().to_owned()];
+        if let Self::Chart { chart, values } = self {
+            named.push(chart.join("values.yaml"));
+            named.extend(values.iter().cloned());
+        }
+        named
+    }
+
     /// The user's file that says what is rendered.
     pub fn entry(&self) -> String {
+        shown(&self.entry_file())
+    }
+
+    fn entry_file(&self) -> PathBuf {
         let names: &[&str] = match self {
             Self::Kustomization(_) => &["kustomization.yaml", "kustomization.yml", "Kustomization"],
             Self::Chart { .. } => &["Chart.yaml"],
         };
         let mut files = names.iter().map(|name| self.root().join(name));
         let file = files.find(|file| file.is_file());
-        shown(&normal(&file.unwrap_or_else(|| self.root().to_owned())))
+        normal(&file.unwrap_or_else(|| self.root().to_owned()))
     }
 }
 

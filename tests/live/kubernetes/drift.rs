@@ -1,5 +1,7 @@
 //! What kubectl and `poolgate diff` print of an update that makes Karpenter replace nodes, before it is done.
 
+use std::path::Path;
+
 use poolgate_core::drift::template_hash;
 use poolgate_core::json::Json;
 use serde_json::{Value, json};
@@ -8,6 +10,7 @@ use crate::support::accounts::Account;
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
+use crate::support::files::directory;
 use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
 use crate::support::nodepool::node_pool;
@@ -118,6 +121,21 @@ fn an_update_that_replaces_nodes_is_warned_of_with_the_nodes_that_go() {
     );
 }
 
+/// What `diff` says of this pool against the cluster, as a file and as what kustomize renders from it.
+fn compared_with(plane: &ControlPlane, folder: &Path, pool: &Value) -> Value {
+    std::fs::write(folder.join("new.yaml"), pool.to_string()).expect("a file");
+    let [file, rendered] = ["new.yaml", "--kustomize ."].map(|new| -> Value {
+        let line = format!("poolgate diff --cluster -o json {new}");
+        let outcome = shell(folder, Some(plane.kubeconfig()), &line);
+        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+        serde_json::from_str(&outcome.stdout).expect("JSON")
+    });
+    for part in ["/pools/0/drift", "/nodesAtStake", "/unchanged"] {
+        assert_eq!(file.pointer(part), rendered.pointer(part), "{part}");
+    }
+    file
+}
+
 #[test]
 fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
     let plane = ControlPlane::start();
@@ -140,14 +158,8 @@ fn manifests_that_are_compared_with_a_cluster_name_the_nodes_that_drift() {
         }
         client.create("/apis/karpenter.sh/v1/nodeclaims", &claim);
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let compared = |pool: &Value| -> Value {
-        std::fs::write(folder.path().join("new.yaml"), pool.to_string()).expect("a file");
-        let line = "poolgate diff --cluster -o json new.yaml";
-        let outcome = shell(folder.path(), Some(plane.kubeconfig()), line);
-        assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-        serde_json::from_str(&outcome.stdout).expect("JSON")
-    };
+    let folder = directory(&[("kustomization.yaml", "resources: [new.yaml]\n")]);
+    let compared = |pool: &Value| compared_with(&plane, folder.path(), pool);
     for (change, drifting) in [
         (&red, json!(["fleet-a", "fleet-b"])),
         (
