@@ -1,6 +1,5 @@
 //! `poolgate budgets` as a user runs it: real files, the real program, and the examples of the documentation.
 
-mod inputs;
 mod notes;
 
 use serde_json::Value;

@@ -6,7 +6,6 @@
 
 #![cfg(test)]
 
-mod admit;
 mod budgets;
 mod cases;
 mod chart;
