@@ -10,17 +10,18 @@ const FILE: &str = "BENCH_TABLES";
 /// A table that grows while it is measured.
 pub(crate) struct Table {
     name: &'static str,
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
     rows: Vec<Value>,
 }
 
 impl Table {
     /// A table whose first column names what was measured. Prints its header.
-    pub(crate) fn new(name: &'static str, columns: &[&'static str]) -> Self {
-        print(columns.iter().map(|column| (*column).to_owned()));
+    pub(crate) fn new(name: &'static str, columns: &[impl AsRef<str>]) -> Self {
+        let columns: Vec<String> = columns.iter().map(|column| column.as_ref().to_owned()).collect();
+        print(columns.iter().cloned());
         Self {
             name,
-            columns: columns.to_vec(),
+            columns,
             rows: Vec::new(),
         }
     }
@@ -57,9 +58,12 @@ pub(crate) fn leave(tables: Vec<Table>) -> std::io::Result<()> {
 
 /// The value of an argument `--name=VALUE`, or the default.
 pub(crate) fn argument<T: FromStr>(name: &str, otherwise: T) -> T {
-    std::env::args()
-        .find_map(|argument| argument.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
-        .unwrap_or(otherwise)
+    arguments(name).next().unwrap_or(otherwise)
+}
+
+/// The values of an argument `--name=VALUE` that may be repeated.
+pub(crate) fn arguments<T: FromStr>(name: &str) -> impl Iterator<Item = T> {
+    std::env::args().filter_map(move |argument| argument.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
 }
 
 /// Measurements are rounded to three digits. Counts are whole numbers, and stay exact.

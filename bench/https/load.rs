@@ -19,7 +19,7 @@ use crate::server::Server;
 const CONNECTIONS: usize = 16;
 
 /// The results of one round.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Round {
     pub(crate) per_cpu_second: f64,
     pub(crate) p50_ms: f64,
@@ -41,6 +41,16 @@ impl Round {
             p99_ms: median(|round| round.p99_ms),
             resident_mib: median(|round| round.resident_mib),
         }
+    }
+
+    /// The figures in the order of the table.
+    pub(crate) fn figures(&self) -> [f64; 4] {
+        [
+            self.per_cpu_second.round(),
+            self.p50_ms,
+            self.p99_ms,
+            self.resident_mib,
+        ]
     }
 }
 

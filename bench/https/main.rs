@@ -1,6 +1,7 @@
-//! `cargo bench --bench https [-- --peer=PROGRAM]`: what a review costs a real server over TLS 1.3, and how long it
-//! takes; for comparison, with the same reviews and the same client, a webhook of controller-runtime with
-//! Karpenter's own types (`tests/programs/peer`; `bench/peer` builds it and runs this).
+//! `cargo bench --bench https [-- --peer=PROGRAM] [--before=PROGRAM…]`: what a review costs a real server over TLS 1.3,
+//! and how long it takes; for comparison, with the same reviews and the same client, a webhook of controller-runtime with
+//! Karpenter's own types (`tests/programs/peer`; `bench/peer` builds it and runs this), other builds of poolgate, and at
+//! constant rates an empty handler.
 //!
 //! Requests per second of the server's own CPU time do not depend on the client. The servers take turns, round by
 //! round, and the median round is reported. Bounded: `--rounds=N` (default 3) of `--seconds=N` (default 2) for each
@@ -9,6 +10,7 @@
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
+mod floor;
 #[path = "../largest.rs"]
 mod largest;
 mod load;
@@ -19,7 +21,7 @@ mod server;
 #[path = "../table.rs"]
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -32,20 +34,36 @@ use crate::table::Table;
 
 fn main() -> Result<()> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    if let Some(directory) = table::arguments::<PathBuf>("--floor").next() {
+        return floor::serve(&directory);
+    }
     let rounds = table::argument("--rounds", 3_usize);
     let duration = Duration::from_secs(table::argument("--seconds", 2));
-    let peer: PathBuf = table::argument("--peer", PathBuf::new());
     let certificate = Certificate::new()?;
-    let mut servers = vec![Server::poolgate(&certificate)?];
-    if !peer.as_os_str().is_empty() {
-        servers.push(Server::peer(&peer, &certificate)?);
-    }
+    let program = Path::new(env!("CARGO_BIN_EXE_poolgate"));
+    let own = Server::poolgate(program, &certificate)?;
+    let peer = table::arguments::<PathBuf>("--peer")
+        .map(|program| Server::peer(&program, &certificate))
+        .next()
+        .transpose()?;
+    let before = table::arguments::<PathBuf>("--before").map(|program| {
+        let name = program
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        Ok((name, Server::poolgate(&program, &certificate)?))
+    });
+    let before = before.collect::<Result<_>>()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     let bench = Bench {
-        servers,
+        own,
+        peer,
+        before,
+        floor: Server::floor(&certificate)?,
         runtime,
         rounds,
         duration,
@@ -58,7 +76,12 @@ fn main() -> Result<()> {
 }
 
 struct Bench {
-    servers: Vec<Server>,
+    own: Server,
+    peer: Option<Server>,
+    /// Other builds by their name.
+    before: Vec<(String, Server)>,
+    /// The empty handler. Without a rate, only the client's speed would be measured.
+    floor: Server,
     runtime: Runtime,
     rounds: usize,
     duration: Duration,
@@ -66,42 +89,57 @@ struct Bench {
 
 impl Bench {
     fn measure(&self, name: &'static str, cases: Vec<Case>) -> Result<Table> {
-        let own = ["", "bytes", "per CPU second", "p50 ms", "p99 ms", "resident MiB"];
-        let peers = [
-            "peer: per CPU second",
-            "p50 ms",
-            "p99 ms",
-            "resident MiB",
-            "times as many per CPU second",
-        ];
-        let with_peer = self.servers.len() > 1;
-        let columns: Vec<&str> = own
-            .into_iter()
-            .chain(peers.into_iter().filter(|_| with_peer))
+        let floor = Some(&self.floor).filter(|_| cases.iter().all(|case| case.per_second.is_some()));
+        let servers = [Some(&self.own), self.peer.as_ref(), floor].into_iter().flatten();
+        let servers: Vec<&Server> = servers
+            .chain(self.before.iter().map(|(_, server)| server))
             .collect();
-        let mut table = Table::new(name, &columns);
+        let mut table = Table::new(name, &self.columns(floor.is_some()));
         for case in cases {
-            let mut rounds = vec![Vec::new(); self.servers.len()];
+            let mut rounds = vec![Vec::new(); servers.len()];
             for _ in 0..self.rounds {
-                for (server, rounds) in self.servers.iter().zip(&mut rounds) {
+                for (server, rounds) in servers.iter().zip(&mut rounds) {
                     rounds.push(self.runtime.block_on(load::round(server, &case, self.duration))?);
                 }
             }
-            let medians: Vec<Round> = rounds.iter().map(|rounds| Round::median(rounds)).collect();
+            let mut medians = rounds.iter().map(|rounds| Round::median(rounds));
+            let own = medians.next().unwrap_or_default();
             let mut figures = vec![case.body.len() as f64];
-            for round in &medians {
+            figures.extend(own.figures());
+            if let Some(peer) = self.peer.as_ref().and_then(|_| medians.next()) {
+                figures.extend(peer.figures());
+                figures.push(own.per_cpu_second / peer.per_cpu_second);
+            }
+            if let Some(floor) = floor.and_then(|_| medians.next()) {
                 figures.extend([
-                    round.per_cpu_second.round(),
-                    round.p50_ms,
-                    round.p99_ms,
-                    round.resident_mib,
+                    floor.per_cpu_second.round(),
+                    floor.per_cpu_second / own.per_cpu_second,
                 ]);
             }
-            if let [own, peer] = medians.as_slice() {
-                figures.push(own.per_cpu_second / peer.per_cpu_second);
+            for before in medians {
+                figures.extend([before.per_cpu_second.round(), before.p99_ms]);
             }
             table.push(&case.name, &figures);
         }
         Ok(table)
+    }
+
+    fn columns(&self, with_floor: bool) -> Vec<String> {
+        let mut columns = vec!["", "bytes", "per CPU second", "p50 ms", "p99 ms", "resident MiB"];
+        if self.peer.is_some() {
+            columns.extend([
+                "peer: per CPU second",
+                "p50 ms",
+                "p99 ms",
+                "resident MiB",
+                "times as many per CPU second",
+            ]);
+        }
+        if with_floor {
+            columns.extend(["empty handler: per CPU second", "times its CPU time"]);
+        }
+        let before = self.before.iter();
+        let before = before.flat_map(|(name, _)| [format!("{name}: per CPU second"), "p99 ms".to_owned()]);
+        columns.into_iter().map(str::to_owned).chain(before).collect()
     }
 }

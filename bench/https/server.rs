@@ -52,8 +52,8 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// The release binary.
-    pub(crate) fn poolgate(certificate: &Certificate) -> Result<Self> {
+    /// A release binary of poolgate.
+    pub(crate) fn poolgate(program: &Path, certificate: &Certificate) -> Result<Self> {
         let file = |name: &str| certificate.directory.path().join(name).into_os_string();
         let (chain, key) = (file("tls.crt"), file("tls.key"));
         let mut arguments: Vec<&OsStr> = [
@@ -66,11 +66,11 @@ impl Server {
         .to_vec();
         arguments.extend(["--probe-listen=127.0.0.1:0", "--tls-cert"].map(OsStr::new));
         arguments.extend([&chain, OsStr::new("--tls-key"), &key]);
-        let program = Path::new(env!("CARGO_BIN_EXE_poolgate"));
-        let mut child = Command::new(program)
+        let child = Command::new(program)
             .args(arguments)
             .stderr(Stdio::piped())
-            .spawn()?;
+            .spawn();
+        let mut child = child.with_context(|| format!("{} does not start", program.display()))?;
         let stderr = child.stderr.take().context("stderr is piped")?;
         Self::listening(child, certificate, stderr, |line| {
             let line = serde_json::from_str::<Value>(line).ok()?;
@@ -83,11 +83,23 @@ impl Server {
 
     /// The peer.
     pub(crate) fn peer(program: &Path, certificate: &Certificate) -> Result<Self> {
-        let mut child = Command::new(program)
-            .arg(certificate.directory.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("{} does not start", program.display()))?;
+        Self::with_port(
+            Command::new(program).arg(certificate.directory.path()),
+            certificate,
+        )
+    }
+
+    /// The empty handler, another process of this program.
+    pub(crate) fn floor(certificate: &Certificate) -> Result<Self> {
+        let argument = format!("--floor={}", certificate.directory.path().display());
+        Self::with_port(Command::new(std::env::current_exe()?).arg(argument), certificate)
+    }
+
+    /// A server that prints its port.
+    fn with_port(command: &mut Command, certificate: &Certificate) -> Result<Self> {
+        let child = command.stdout(Stdio::piped()).spawn();
+        let mut child =
+            child.with_context(|| format!("{} does not start", command.get_program().display()))?;
         let stdout = child.stdout.take().context("stdout is piped")?;
         Self::listening(child, certificate, stdout, |line| {
             let port: u16 = line.parse().ok()?;
