@@ -8,23 +8,25 @@ use serde_json::{Value, json};
 
 use crate::support::nodepool::node_pool;
 use crate::table::Table;
-use crate::{Bench, EMPTY, NONE, OWN, median, percentile};
+use crate::{Bench, CEL, EMPTY, NONE, OWN, median, percentile};
 
 /// How many requests are sent in each turn, and how often kubectl is started.
 const REQUESTS: usize = 200;
 const STARTS: usize = 8;
 
-const WHO: [(&str, &str); 3] = [
+const WHO: [(&str, &str); 4] = [
     ("no webhook", NONE),
+    ("ten rules as a ValidatingAdmissionPolicy", CEL),
     ("two empty webhooks", EMPTY),
     ("poolgate: mutate and validate", OWN),
 ];
 
 impl Bench {
     pub(crate) fn dry_runs(&self) -> Result<Table> {
-        let mut requests = [(); 3].map(|()| Vec::new());
-        let mut starts = [(); 3].map(|()| Vec::new());
+        let mut requests = [(); 4].map(|()| Vec::new());
+        let mut starts = [(); 4].map(|()| Vec::new());
         let pools = WHO.map(|(_, prefix)| pool(&format!("pool-{prefix}general")));
+        self.register_expressions(&pool(&format!("pool-{CEL}general")))?;
         for _ in 0..self.rounds {
             for _ in 0..REQUESTS {
                 for (pool, times) in pools.iter().zip(&mut requests) {

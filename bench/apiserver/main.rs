@@ -1,9 +1,10 @@
 //! `POOLGATE_PROGRAMS=$(tests/programs/build) cargo bench --bench apiserver`: what poolgate costs a real API server
 //! and its clients: creations and denials of NodeClaims at the gate, and dry runs of NodePools.
 //!
-//! For comparison, there are two more cases on the same API server: no webhook, and one that always gives the same
-//! answer. The prefix of an object's name selects the case. They take turns, and the median is reported. Counts of
-//! requests are the API server's own. `--rounds=N` (default 5) sets the number of turns.
+//! For comparison, there are more cases on the same API server: no webhook, one that always gives the same answer, and
+//! for NodePools a `ValidatingAdmissionPolicy`. The prefix of an object's name selects the case. They take turns, and
+//! the median is reported. Counts of requests are the API server's own. `--rounds=N` (default 5) sets the number of
+//! turns.
 
 // A benchmark prints, and counts of requests are far below what a float holds exactly.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
@@ -13,6 +14,7 @@ mod creations;
 mod denials;
 mod dry_runs;
 mod empty;
+mod expressions;
 #[path = "../process.rs"]
 mod process;
 #[allow(
@@ -55,10 +57,11 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::crds::V1;
 use crate::support::poolgate::Poolgate;
 
-/// Prefixes of the names of objects for poolgate, for a webhook that always gives the same answer, and for no
-/// webhook.
+/// Prefixes of the names of objects for poolgate, for a webhook that always gives the same answer, for CEL in the API
+/// server, and for no admission.
 const OWN: &str = "own-";
 const EMPTY: &str = "empty-";
+const CEL: &str = "cel-";
 const NONE: &str = "none-";
 
 /// Everything that is measured. Drops in the order of its fields.
