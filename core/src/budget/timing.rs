@@ -1,6 +1,5 @@
 //! When a budget applies.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -139,19 +138,13 @@ impl Windows {
     pub(crate) fn cover_together<'w>(windows: impl Iterator<Item = &'w Self> + Clone, others: &Self) -> bool {
         // Most do not even cover the first minute.
         let first = others.schedule.first_of_week();
-        let mut weeks = windows.filter_map(Self::certain_week);
+        let weeks = windows.filter_map(Self::certain_week);
         let is_open = |minute| weeks.clone().any(|week| week.has(minute));
         if !first.is_some_and(is_open) {
             return false;
         }
-        let (Some(wanted), Some(first)) = (others.week(), weeks.next()) else {
-            return false;
-        };
-        let mut covered = Cow::Borrowed(first);
-        for week in weeks {
-            covered.to_mut().add(week);
-        }
-        covered.has_all_of(wanted)
+        let weeks: Vec<&WeekMinutes> = weeks.collect();
+        others.week().is_some_and(|wanted| wanted.is_within(&weeks))
     }
 
     /// How long each of them is; whole minutes.

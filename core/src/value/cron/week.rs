@@ -38,12 +38,18 @@ impl WeekMinutes {
         Self(self.0.map(|word| !word))
     }
 
-    /// True if it holds every minute of another set.
-    pub(crate) fn has_all_of(&self, other: &Self) -> bool {
-        self.0
-            .iter()
-            .zip(&other.0)
-            .all(|(mine, theirs)| theirs & !mine == 0)
+    /// True if each of its minutes is in one of these sets. Ends at the first one that is in none.
+    pub(crate) fn is_within(&self, sets: &[&Self]) -> bool {
+        self.0.iter().enumerate().all(|(number, word)| {
+            let mut left = *word;
+            let mut words = sets.iter().filter_map(|set| set.0.get(number));
+            while left != 0
+                && let Some(word) = words.next()
+            {
+                left &= !word;
+            }
+            left == 0
+        })
     }
 
     /// True if it holds a minute of the week.
