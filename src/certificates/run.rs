@@ -12,7 +12,7 @@ use super::metrics::CertificatesMetrics;
 use super::objects::Names;
 use super::store::Store;
 use crate::cluster::{lasting_client, required_cluster};
-use crate::runtime::lifecycle::{self, FEW_THREADS, Readiness};
+use crate::runtime::lifecycle::{self, Readiness};
 use crate::serving::http::EVERYWHERE;
 use crate::serving::process::Process;
 
@@ -27,7 +27,7 @@ const CERTIFICATES: &str = "certificates";
 pub fn certificates(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {
     args.settings()?;
     let _log = args.log.install()?;
-    lifecycle::run(FEW_THREADS, run(args))
+    lifecycle::run(run(args))
 }
 
 async fn run(args: &CertificatesArgs) -> anyhow::Result<ExitCode> {

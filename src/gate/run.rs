@@ -15,7 +15,7 @@ use super::routes::{ClaimWebhook, PATHS};
 use crate::cluster::clock::Clock;
 use crate::cluster::ledgers::{self, LedgerFollower};
 use crate::cluster::{ClusterMetrics, Collection, Watch, WatchMetrics, lasting_client, required_cluster};
-use crate::runtime::lifecycle::{self, FEW_THREADS, StatusBoard};
+use crate::runtime::lifecycle::{self, StatusBoard};
 use crate::serving::cluster_watch::ClusterWatch;
 use crate::serving::registration::Serves;
 use crate::serving::webhook::{CertificateChoice, WebhookServer};
@@ -27,7 +27,7 @@ const MEANWHILE: &str = "the gate reads from the API server for each decision";
 pub fn gate(args: GateArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(FEW_THREADS, run(args, certificate))
+    lifecycle::run(run(args, certificate))
 }
 
 async fn run(args: GateArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {

@@ -15,7 +15,7 @@ use super::parts::{LEASE, Lines, Reconciler};
 use super::writers::Writers;
 use crate::cluster::clock::Clock;
 use crate::cluster::{Leadership, WatchMetrics, client, lasting_client, lease_is_silent, required_cluster};
-use crate::runtime::lifecycle::{self, FEW_THREADS, Readiness};
+use crate::runtime::lifecycle::{self, Readiness};
 use crate::runtime::policy_watch::IfUnusable;
 use crate::runtime::telemetry::{LogOnce, Registry};
 use crate::serving::http::EVERYWHERE;
@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_secs(20);
 /// Reconciles until a signal. Returns the exit code: 0 after a clean stop.
 pub fn reconcile(args: ReconcileArgs) -> anyhow::Result<ExitCode> {
     let _log = args.log.install()?;
-    lifecycle::run(FEW_THREADS, async {
+    lifecycle::run(async {
         if args.unhold_all {
             unhold(&args).await
         } else {

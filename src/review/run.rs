@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::thread::available_parallelism;
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,7 +10,7 @@ use super::claims::ClaimLister;
 use super::routes::{PATHS, PoolWebhook};
 use crate::cluster::{ClusterMetrics, lasting_client};
 use crate::review::Reviewer;
-use crate::runtime::lifecycle::{self, FEW_THREADS};
+use crate::runtime::lifecycle;
 use crate::runtime::policy_watch::PolicyInForce;
 use crate::serving::cluster_watch::ClusterWatch;
 use crate::serving::registration::Serves;
@@ -21,13 +20,7 @@ use crate::serving::webhook::{CertificateChoice, WebhookServer};
 pub fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let certificate = args.webhook.certificate()?;
     let _log = args.webhook.log.install()?;
-    lifecycle::run(threads(), run(args, certificate))
-}
-
-/// How many threads answer requests. A few are enough for a cluster, and each may need the memory
-/// of a review.
-fn threads() -> usize {
-    available_parallelism().map_or(FEW_THREADS, |cores| cores.get().clamp(FEW_THREADS, 4))
+    lifecycle::run(run(args, certificate))
 }
 
 async fn run(args: ServeArgs, certificate: CertificateChoice) -> anyhow::Result<ExitCode> {

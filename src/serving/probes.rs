@@ -13,7 +13,7 @@ use clap::Args;
 
 use crate::runtime::lifecycle::{Heartbeat, Readiness, StatusBoard};
 use crate::runtime::telemetry::{CONTENT_TYPE, Registry};
-use crate::serving::http::{HttpMetrics, ListenAddr, Server};
+use crate::serving::http::{HttpMetrics, ListenAddr, Server, Threads};
 
 /// How many connections are kept open. A kubelet and a few Prometheus servers need a handful, and others may have their
 /// address.
@@ -59,6 +59,7 @@ impl Probes {
             tls: None,
             readiness: Arc::clone(&self.readiness),
             router: router(self),
+            threads: Threads::of_this_runtime(),
             max_connections: MAX_CONNECTIONS,
             lifetime: LIFETIME,
             idle: IDLE,

@@ -16,7 +16,7 @@ pub use signals::{Signal, Signals};
 pub use tasks::{PartError, Tasks};
 
 /// The threads of a process whose work is mostly waiting for the API server: one is left if the other is busy.
-pub const FEW_THREADS: usize = 2;
+const FEW_THREADS: usize = 2;
 
 /// Threads or signal handlers cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -30,14 +30,11 @@ pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> 
     tokio::spawn(task)
 }
 
-/// Runs a process on a runtime with this many threads. It does not wait for tasks that still run at its end, because
+/// Runs a process on a runtime of few threads. It does not wait for tasks that still run at its end, because
 /// those that matter have been drained.
-pub fn run<T, E: From<SystemError>>(
-    threads: usize,
-    process: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
+pub fn run<T, E: From<SystemError>>(process: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(threads)
+        .worker_threads(FEW_THREADS)
         .enable_all()
         .build()
         .map_err(SystemError)?;

@@ -7,10 +7,12 @@ mod bind;
 mod metrics;
 mod places;
 mod server;
+mod threads;
 mod tls;
 mod writing;
 
 pub use bind::{BindError, EVERYWHERE, ListenAddr, bind, local_addr};
 pub use metrics::HttpMetrics;
 pub use server::{Peer, Server};
+pub use threads::Threads;
 pub use tls::Tls;

@@ -26,6 +26,7 @@ use tower::Service;
 
 use super::metrics::HttpMetrics;
 use super::places::{Place, Places, Seat};
+use super::threads::Threads;
 use super::tls::Tls;
 use super::writing::Writing;
 use crate::runtime::lifecycle::Readiness;
@@ -70,6 +71,8 @@ pub struct Server {
     pub tls: Option<Arc<Tls>>,
     /// The answers, by path.
     pub router: Router,
+    /// What its connections are served on.
+    pub threads: Threads,
     /// How many connections may be open simultaneously.
     pub max_connections: usize,
     /// When a connection ends whatever it does. After two thirds of it the next answer asks the client to open another
@@ -96,11 +99,13 @@ impl Server {
             sleep(REST).await;
         });
         while let Some(accepted) = unless(stopped.as_mut(), listener.accept()).await {
-            match serving.admit(accepted) {
-                Ok(Some(connection)) => drop(connections.spawn(connection)),
-                Ok(None) => {}
+            match serving.admit(accepted, &connections) {
+                Ok(()) => {}
                 Err(_) if drain.is_cancelled() => break,
-                Err(_) => sleep(ACCEPT_PAUSE).await,
+                Err(error) => {
+                    serving.could_not_accept(&error);
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
         drop(listener);
@@ -140,25 +145,21 @@ impl Serving {
         }
     }
 
-    /// Serves an accepted connection, if there is a place for it.
+    /// Serves an accepted connection on one of the threads, if there is a place for it.
     fn admit(
         self: &Arc<Self>,
         accepted: io::Result<(TcpStream, SocketAddr)>,
-    ) -> io::Result<Option<impl Future<Output = ()> + Send + 'static>> {
+        connections: &TaskTracker,
+    ) -> io::Result<()> {
         let server = &self.server;
-        let (stream, address) = accepted.inspect_err(|error| {
-            server.metrics.accept_errors.inc(server.name);
-            if let Some(left_out) = self.log.permit("accept") {
-                tracing::error!(server = server.name, %error, left_out, "could not accept a connection");
-            }
-        })?;
+        let (stream, address) = accepted?;
         let peer = address.ip().to_canonical();
         let Some(place) = self.places.take(peer) else {
             server.metrics.refused.inc(server.name);
             if let Some(left_out) = self.log.permit("full") {
                 tracing::warn!(server = server.name, %peer, left_out, "too many connections, refused a new one");
             }
-            return Ok(None);
+            return Ok(());
         };
         if place.displaces {
             server.metrics.displaced.inc(server.name);
@@ -166,7 +167,17 @@ impl Serving {
                 tracing::warn!(server = server.name, %peer, left_out, "too many connections, closed an idle one for a new one");
             }
         }
-        Ok(Some(Arc::clone(self).serve(stream, place)))
+        let serving = Arc::clone(self);
+        let serve = move |stream| serving.serve(stream, place);
+        server.threads.serve(connections, stream, serve)
+    }
+
+    fn could_not_accept(&self, error: &io::Error) {
+        let server = &self.server;
+        server.metrics.accept_errors.inc(server.name);
+        if let Some(left_out) = self.log.permit("accept") {
+            tracing::error!(server = server.name, %error, left_out, "could not accept a connection");
+        }
     }
 
     /// Serves a connection until it ends, or its place is needed.

@@ -10,6 +10,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::{ConfigBuilder, ServerConfig, WantsVerifier};
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -17,6 +18,12 @@ use tokio_rustls::server::TlsStream;
 
 /// How long a TLS handshake may take.
 const HANDSHAKE: Duration = Duration::from_secs(5);
+
+/// How much of what has come is read in one call. rustls asks for 4 KiB, and a usual review has more.
+const SOCKET_BYTES: usize = 16 * 1024;
+
+/// What TLS reads and writes.
+type Socket = BufReader<TcpStream>;
 
 /// TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -67,8 +74,9 @@ impl Tls {
     pub async fn handshake(
         &self,
         stream: TcpStream,
-    ) -> Result<(TlsStream<TcpStream>, Option<String>), HandshakeError> {
+    ) -> Result<(TlsStream<Socket>, Option<String>), HandshakeError> {
         let acceptor = TlsAcceptor::from(self.config.load_full());
+        let stream = Socket::with_capacity(SOCKET_BYTES, stream);
         let stream = timeout(HANDSHAKE, acceptor.accept(stream).into_fallible())
             .await
             .map_err(|_| HandshakeError::Timeout)?
@@ -97,7 +105,7 @@ pub enum HandshakeError {
     #[error("the client took longer than {} s", HANDSHAKE.as_secs())]
     Timeout,
     #[error("{0}")]
-    Failed(io::Error, TcpStream),
+    Failed(io::Error, Socket),
 }
 
 impl HandshakeError {
@@ -126,7 +134,7 @@ impl HandshakeError {
     }
 
     /// The connection, on which the client has still to read what was wrong.
-    pub fn into_stream(self) -> Option<TcpStream> {
+    pub fn into_stream(self) -> Option<Socket> {
         match self {
             Self::Failed(_, stream) => Some(stream),
             Self::Timeout => None,

@@ -41,7 +41,10 @@ impl BodyMemory {
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
             return Err(Rejection::TooLarge);
         }
-        let (mut bytes, mut memory) = (BytesMut::new(), None::<OwnedSemaphorePermit>);
+        // What is declared is not believed beyond what is free.
+        let declared = usize::try_from(body.size_hint().lower()).unwrap_or(FREE);
+        let mut bytes = BytesMut::with_capacity(declared.min(FREE));
+        let mut memory = None::<OwnedSemaphorePermit>;
         while let Some(frame) = body.frame().await {
             let Ok(data) = frame.map_err(Rejection::Broken)?.into_data() else {
                 continue;

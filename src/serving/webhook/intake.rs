@@ -6,8 +6,8 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument, Span, field};
 
@@ -44,6 +44,8 @@ pub struct Intake {
     memory: BodyMemory,
     /// The turn of a body that is not light: they are reviewed one at a time.
     heavy: Arc<Semaphore>,
+    /// The runtime whose threads review it. Each other one would keep the memory of its largest review.
+    blocking: Handle,
     rejected: LogLimit,
     metrics: WebhookMetrics,
 }
@@ -54,6 +56,7 @@ impl Intake {
             paths,
             memory: BodyMemory::default(),
             heavy: Arc::new(Semaphore::new(1)),
+            blocking: Handle::current(),
             rejected: LogLimit::default(),
             metrics: WebhookMetrics::register(registry),
         }
@@ -75,6 +78,8 @@ impl Intake {
                 let rejection = Rejection::path(request.uri(), path.paths);
                 path.reject(None, peer(&request), rejection)
             })
+            // Handlers become routes here, and not for each request.
+            .with_state(())
     }
 
     /// Answers a request with what `review` makes of it.
@@ -129,7 +134,7 @@ impl Intake {
             let turn = timeout_at(by, Arc::clone(&self.heavy).acquire_owned());
             let turn = turn.await.map_err(|_| Rejection::Busy)?;
             let span = Span::current();
-            let done = spawn_blocking(move || {
+            let done = self.blocking.spawn_blocking(move || {
                 let _turn = turn;
                 span.in_scope(work)
             });

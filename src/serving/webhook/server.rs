@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
@@ -11,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use super::args::{CertificateChoice, WebhookArgs};
 use super::intake::Intake;
 use crate::cluster::view::ClusterView;
-use crate::runtime::lifecycle::Readiness;
+use crate::runtime::lifecycle::{Readiness, SystemError};
 use crate::runtime::policy_watch::PolicyInForce;
 use crate::runtime::polled_file::LoadMetrics;
 use crate::serving::admission::About;
 use crate::serving::certs::{
     CertificateFiles, CertificateMetrics, ClientAuthorityFile, Current, client_names, self_signed,
 };
-use crate::serving::http::{self, Server, Tls};
+use crate::serving::http::{self, Server, Threads, Tls};
 use crate::serving::process::Process;
 use crate::serving::registration::{Registration, RegistrationMetrics, Serves};
 
@@ -39,6 +40,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long open requests may take once the shutdown delay is over. Together with the delay it is shorter than the
 /// Deployment's grace period.
 const DRAIN: Duration = Duration::from_secs(20);
+
+/// The most threads that answer reviews.
+const MOST_THREADS: usize = 4;
 
 /// How long the server waits for the NodePool definition before it is ready. Without it NodePools are checked for
 /// the newest Karpenter; that is better than no check while the API server is down.
@@ -109,6 +113,7 @@ impl<'a> WebhookServer<'a> {
             name: "admission",
             tls: Some(tls),
             router,
+            threads: Threads::start("admission", threads()).map_err(SystemError::from)?,
             max_connections: MAX_ADMISSION_CONNECTIONS,
             lifetime: LIFETIME,
             idle: IDLE,
@@ -131,6 +136,11 @@ impl<'a> WebhookServer<'a> {
             .until_signalled(args.shutdown_delay(), ADMISSION, DRAIN)
             .await?)
     }
+}
+
+/// How many threads answer reviews. A few are enough for a cluster, and each may need the memory of a review.
+fn threads() -> usize {
+    available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))
 }
 
 /// Makes the server ready when `definition_read` is cancelled, or after a deadline.

@@ -19,6 +19,7 @@ fn connected(router: Router) -> (Arc<Serving>, DuplexStream, JoinHandle<Duration
         name: "test",
         tls: None,
         router: router.clone(),
+        threads: Threads::of_this_runtime(),
         max_connections: 1,
         lifetime: LIFETIME,
         idle: IDLE,
@@ -88,6 +89,20 @@ async fn a_connection_idles_longer_than_the_api_server_keeps_it() {
         ended.await.expect("no panic"),
         3 * Duration::from_mins(2) + IDLE
     ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_does_not_idle_while_a_request_is_answered() {
+    let work = IDLE + Duration::from_mins(1);
+    let slow = async move || {
+        sleep(work).await;
+        "hello"
+    };
+    let (_serving, mut client, ended) = connected(Router::new().route("/", get(slow)));
+    ask(&mut client).await;
+    assert_eq!(client.read(&mut [0]).await.expect("an end"), 0);
+    drop(client);
+    assert!(about(ended.await.expect("no panic"), work + IDLE));
 }
 
 #[tokio::test(start_paused = true)]
