@@ -17,12 +17,12 @@ const RULES: [(&str, &str, &str); 10] = [
     ),
     (
         "limit-amount",
-        "!has(object.spec.limits) || object.spec.limits.all(k, isQuantity(string(object.spec.limits[k])) && quantity(string(object.spec.limits[k])).sign() >= 0)",
+        "!has(object.spec.limits) || object.spec.limits.all(k, isQuantity(string(object.spec.limits[k])) && quantity(string(object.spec.limits[k])).compareTo(quantity('0')) >= 0)",
         r#"{"limits": {"cpu": "-1"}}"#,
     ),
     (
         "limit-zero",
-        "!has(object.spec.limits) || object.spec.limits.all(k, !isQuantity(string(object.spec.limits[k])) || quantity(string(object.spec.limits[k])).sign() != 0)",
+        "!has(object.spec.limits) || object.spec.limits.all(k, !isQuantity(string(object.spec.limits[k])) || quantity(string(object.spec.limits[k])).compareTo(quantity('0')) != 0)",
         r#"{"limits": {"cpu": "0"}}"#,
     ),
     (
