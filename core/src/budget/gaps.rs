@@ -319,6 +319,26 @@ mod tests {
     }
 
     #[test]
+    fn budgets_for_a_gap_are_spelt_out_if_they_are_few_and_the_pool_has_room_for_them() {
+        let filled = |budgets: Value| {
+            let object = json!({"spec": {"disruption": {"budgets": budgets}}});
+            let object = Json::from(&object);
+            let budgets = Budgets::parse(&NodePool::view(ApiVersion::V1, &object)).unwrap();
+            let gaps = budgets.gaps(Reasons::ALL);
+            budgets.filling(&gaps[0], ApiVersion::V1)
+        };
+        let day = json!({"nodes": "5", "schedule": "0 9 * * *", "duration": "8h"});
+        for (count, is_spelt_out) in [(1, true), (49, true), (50, false)] {
+            let filling = filled(vec![day.clone(); count].into());
+            assert_eq!(matches!(filling, Filling::Hours { .. }), is_spelt_out, "{count}");
+            assert_eq!(matches!(filling, Filling::Many), !is_spelt_out, "{count}");
+        }
+        let days = ["0 1 * * mon", "30 5 * * tue", "10 7 * * wed", "0 20 * * fri"];
+        let days = days.map(|schedule| json!({"nodes": "5", "schedule": schedule, "duration": "3h"}));
+        assert!(matches!(filled(days.to_vec().into()), Filling::Many));
+    }
+
+    #[test]
     fn windows_that_cover_the_week_together_leave_no_minute() {
         let day = freeze("0 8 * * *", "12h");
         for budgets in [
