@@ -75,14 +75,8 @@ impl Written {
                 return overwritten(&shown(&input));
             }
         }
-        match self
-            .named
-            .iter()
-            .find(|path| self.has(path) && holds_object(path))
-        {
-            Some(path) => overwritten(&shown(path)),
-            None => Ok(()),
-        }
+        let mut named = self.named.iter();
+        named.try_for_each(|path| self.spare_file(path, &shown(path)))
     }
 
     fn has(&self, path: &Path) -> bool {
