@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::apply::CALL;
 use super::parts::LEASE;
 use crate::cluster::clock::Clock;
-use crate::cluster::objects::{Metadata, Object};
+use crate::cluster::objects::{DeploymentObject, Metadata, Object, Started};
 use crate::cluster::{ApiError, Collection, Deadline, lease_holder, lease_is_silent};
 
 /// The labels of the reconciler's pods.
@@ -104,7 +104,7 @@ impl Writers<'_> {
 
     async fn are_wanted(&self) -> Result<bool, StillWriting> {
         let path = self.path("/apis/apps/v1", "deployments");
-        let deployments = Collection::<Deployment>::new(self.client.clone(), &path);
+        let deployments = Collection::<DeploymentObject>::new(self.client.clone(), &path);
         let params = ListParams::default().fields(&format!("metadata.name={DEPLOYMENT}"));
         let all = deployments.pages(params).next(Deadline::within(CALL)).await;
         let all = all.map_err(|error| StillWriting::Unread {
@@ -112,7 +112,7 @@ impl Writers<'_> {
             error,
         })?;
         let mut all = all.into_iter().flatten();
-        Ok(all.any(|one| one.spec.replicas != Some(0) && one.spec.template.spec.writes()))
+        Ok(all.any(|one| one.spec.replicas != Some(0) && !one.spec.template.spec.observes()))
     }
 
     /// A pod that may write.
@@ -126,7 +126,7 @@ impl Writers<'_> {
         })?;
         let has_ended = |pod: &Pod| ["Succeeded", "Failed"].contains(&&*pod.status.phase);
         let mut all = all.into_iter().flatten();
-        Ok(all.find(|pod| pod.spec.writes() && !has_ended(pod)))
+        Ok(all.find(|pod| !pod.spec.observes() && !has_ended(pod)))
     }
 
     /// The holder of the Lease, if it still renews it: it may be in another namespace, or outside the cluster.
@@ -159,21 +159,7 @@ impl Writers<'_> {
     }
 }
 
-type Pod = Object<Metadata, PodSpec, PodStatus>;
-type Deployment = Object<Metadata, DeploymentSpec>;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct DeploymentSpec {
-    replicas: Option<i32>,
-    template: Template,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Template {
-    spec: PodSpec,
-}
+type Pod = Object<Metadata, Started, PodStatus>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -181,65 +167,9 @@ struct PodStatus {
     phase: Box<str>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct PodSpec {
-    containers: Vec<Container>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Container {
-    args: Option<Vec<String>>,
-    env: Option<Vec<Variable>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Variable {
-    name: Box<str>,
-    value: Option<Box<str>>,
-}
-
-impl PodSpec {
-    /// Whether a reconciler in it may write.
-    fn writes(&self) -> bool {
-        !self.containers.iter().any(Container::observes)
-    }
-}
-
-impl Container {
-    fn observes(&self) -> bool {
-        let is_set = |one: &Variable| {
-            let value = one.value.as_deref().unwrap_or_default().to_ascii_lowercase();
-            &*one.name == "POOLGATE_OBSERVE" && ["y", "yes", "t", "true", "on", "1"].contains(&&*value)
-        };
-        self.args.iter().flatten().any(|argument| argument == "--observe")
-            || self.env.iter().flatten().any(is_set)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
-
-    fn writes(container: &Value) -> bool {
-        let spec = json!({"containers": [{"name": "sidecar"}, container]});
-        let spec: PodSpec = serde_json::from_value(spec).expect("a spec");
-        spec.writes()
-    }
-
-    #[test]
-    fn a_pod_writes_unless_its_flag_or_its_variable_says_that_it_observes() {
-        assert!(writes(&json!({"args": ["reconcile"]})));
-        assert!(writes(&json!({"args": null, "env": null})));
-        assert!(!writes(&json!({"args": ["reconcile", "--observe"]})));
-        let variable = |value: &str| json!({"env": [{"name": "POOLGATE_OBSERVE", "value": value}]});
-        assert!(!writes(&variable("true")) && !writes(&variable("Yes")));
-        assert!(writes(&variable("false")) && writes(&variable("")));
-    }
 
     #[test]
     fn an_error_names_the_pod_and_its_namespace() {

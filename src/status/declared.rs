@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::ListParams;
 use poolgate_core::facts::{Installed, KarpenterVersion, NODEPOOL_DEFINITION, Provider, ProviderVersion};
 use poolgate_core::policy::{FeatureGate, MinValuesPolicy};
@@ -11,7 +10,7 @@ use serde_json::Value;
 
 use super::facts::{self, Read};
 use super::look::Look;
-use crate::cluster::objects::{DEFINITIONS, NODE_POOLS};
+use crate::cluster::objects::{DEFINITIONS, DeploymentObject, NODE_POOLS};
 
 /// Where Deployments of all namespaces are.
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
@@ -42,7 +41,7 @@ impl DeclaredFacts {
         let (definition, pools, deployments, webhooks) = tokio::join!(
             look.get::<Value>(DEFINITIONS, NODEPOOL_DEFINITION),
             look.list::<Value>(NODE_POOLS, ListParams::default()),
-            look.list::<Deployment>(DEPLOYMENTS, ListParams::default().labels(KARPENTER)),
+            look.list::<DeploymentObject>(DEPLOYMENTS, ListParams::default().labels(KARPENTER)),
             look.webhooks(),
         );
         let installed = definition.and_then(|definition| {
@@ -127,41 +126,29 @@ fn provider(pools: &[Value]) -> Option<&'static Provider> {
 }
 
 /// The release that Karpenter's Deployment names.
-fn release(deployments: &[Deployment]) -> Option<&str> {
+fn release(deployments: &[DeploymentObject]) -> Option<&str> {
     let mut labels = deployments.iter().filter_map(|one| one.metadata.labels.as_ref());
     labels.find_map(|labels| labels.get(RELEASE)).map(String::as_str)
 }
 
 /// What Karpenter's Deployment sets by a variable, or by a flag with its `=`.
 fn settings<'d>(
-    deployments: &'d [Deployment],
+    deployments: &'d [DeploymentObject],
     variable: &'d str,
     flag: &'d str,
 ) -> impl Iterator<Item = &'d str> {
-    let specs = deployments
-        .iter()
-        .filter_map(|one| one.spec.as_ref()?.template.spec.as_ref());
-    specs
-        .flat_map(|spec| &spec.containers)
-        .flat_map(move |container| {
-            let variables = container.env.iter().flatten();
-            let variables = variables.filter(move |set| set.name == variable);
-            let arguments = container.args.iter().flatten();
-            let arguments = arguments.filter_map(move |argument| argument.strip_prefix(flag));
-            variables
-                .filter_map(|variable| variable.value.as_deref())
-                .chain(arguments)
-        })
+    let pods = deployments.iter().map(|one| &one.spec.template.spec);
+    pods.flat_map(move |pod| pod.settings(variable, flag))
 }
 
 /// What it does where fewer values are left than `minValues` requires. The last setting wins: a flag overrides a variable.
-fn min_values(deployments: &[Deployment]) -> Option<MinValuesPolicy> {
+fn min_values(deployments: &[DeploymentObject]) -> Option<MinValuesPolicy> {
     let set = settings(deployments, "MIN_VALUES_POLICY", "--min-values-policy=").last();
     MinValuesPolicy::parse(set?)
 }
 
 /// The feature gates that findings depend on, as Karpenter's Deployment sets them.
-fn gates(deployments: &[Deployment]) -> BTreeMap<FeatureGate, bool> {
+fn gates(deployments: &[DeploymentObject]) -> BTreeMap<FeatureGate, bool> {
     let each = settings(deployments, "FEATURE_GATES", "--feature-gates=").flat_map(|list| list.split(','));
     let each = each.filter_map(|one| one.split_once('='));
     each.filter_map(|(gate, on)| Some((FeatureGate::parse(gate.trim())?, on.trim().parse().ok()?)))

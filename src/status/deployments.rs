@@ -30,17 +30,9 @@ pub struct DeploymentReport {
 pub fn of_deployments(facts: &Facts) -> Option<Vec<DeploymentReport>> {
     let found = facts.deployments.as_ref().ok()?.iter();
     let reports = found.map(|found| DeploymentReport {
-        name: found.metadata.name.clone().unwrap_or_default(),
-        ready: found
-            .status
-            .as_ref()
-            .and_then(|status| status.ready_replicas)
-            .unwrap_or_default(),
-        wanted: found
-            .spec
-            .as_ref()
-            .and_then(|spec| spec.replicas)
-            .unwrap_or_default(),
+        name: found.metadata.name.to_string(),
+        ready: found.status.ready_replicas.unwrap_or_default(),
+        wanted: found.spec.replicas.unwrap_or_default(),
     });
     Some(reports.collect())
 }

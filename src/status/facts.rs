@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::nodelimit::plan::{Claim, Node};
 use poolgate_core::nodelimit::why::{Condition, Details};
@@ -15,7 +14,7 @@ use serde_json::Value;
 use super::reconciler::Reconciler;
 use crate::cluster::ledgers::StoredLedger;
 use crate::cluster::objects::{
-    ClaimObject, Interned, NodeKinds, NodeObject, Origin, PoolObject, SeenClaim, SeenNode,
+    ClaimObject, DeploymentObject, Interned, NodeKinds, NodeObject, Origin, PoolObject, SeenClaim, SeenNode,
 };
 use crate::cluster::webhooks::Webhook;
 
@@ -109,7 +108,7 @@ pub struct Facts {
     pub namespace: String,
     pub webhooks: Read<Vec<Webhook>>,
     /// Those of poolgate's Deployments that exist.
-    pub deployments: Read<Vec<Deployment>>,
+    pub deployments: Read<Vec<DeploymentObject>>,
     /// The answer about a NodePool; `None` without `--probe`.
     pub asked: Option<Read<Asked>>,
     /// The answers about a NodeClaim of each pool, and of a pool that does not exist.

@@ -10,7 +10,6 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::{Request, header};
 use jiff::Timestamp;
-use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
@@ -24,7 +23,7 @@ use serde_json::{Value, json};
 use super::deployments::DEPLOYMENTS;
 use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
-use crate::cluster::objects::{NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PoolObject};
+use crate::cluster::objects::{DeploymentObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PoolObject};
 use crate::cluster::webhooks::Webhook;
 use crate::cluster::{Collection, Deadline, LedgerArgs, call, leases_path, ledgers, ledgers_path};
 use crate::serving::admission::inquiry;
@@ -102,7 +101,7 @@ impl Look<'_> {
         let of_events = ListParams::default().fields("involvedObject.kind=NodePool");
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
         let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
-        let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<Deployment>(&deployments, name));
+        let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<DeploymentObject>(&deployments, name));
         let (deployments, policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),

@@ -180,7 +180,7 @@ fn registration_problems(facts: &Facts, has_gate: Option<bool>) -> Vec<String> {
     let serves = [Serves::Reviews].into_iter().chain(gate.then_some(Serves::Gate));
     let compared = compare(webhooks, &serves.collect::<Vec<_>>(), None);
     let mut found = facts.deployments.iter().flatten();
-    let is_filled = found.any(|deployment| deployment.metadata.name.as_deref() == Some(ISSUER));
+    let is_filled = found.any(|deployment| &*deployment.metadata.name == ISSUER);
     let told = |(problem, text): (Problem, String)| match text.split_once(". ") {
         Some((begin, _)) if problem == Problem::NoCaBundle && is_filled => {
             format!("{begin}. Deployment {ISSUER} fills it when one of its pods is ready")

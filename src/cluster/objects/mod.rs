@@ -2,6 +2,7 @@
 //! of a type that the API server would not store count as missing; [`IgnoredAny`] skips a value.
 
 mod claim;
+mod deployment;
 mod interned;
 mod key;
 mod node;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use claim::{ClaimObject, NodeClassRef, Origin, SeenClaim};
+pub use deployment::{DeploymentObject, Started};
 pub use interned::Interned;
 pub use key::Key;
 pub use node::{NodeKinds, NodeObject, SeenNode};

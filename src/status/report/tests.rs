@@ -100,7 +100,7 @@ fn well() -> Facts {
     }
 }
 
-fn deployment(name: &str, ready: u32, wanted: u32) -> k8s_openapi::api::apps::v1::Deployment {
+fn deployment(name: &str, ready: u32, wanted: u32) -> crate::cluster::objects::DeploymentObject {
     read(json!({
         "metadata": {"name": name, "namespace": "gates"},
         "spec": {"replicas": wanted},
