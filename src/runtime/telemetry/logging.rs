@@ -1,8 +1,10 @@
 //! Log lines on stderr, for people or for machines.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -15,6 +17,8 @@ use tracing_subscriber::{Layer, registry};
 
 /// The most lines that wait for the reader; later ones are dropped.
 const MOST_WAITING: usize = 4096;
+/// How long the thread of the log leaves later lines waiting after it has written what there was.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Counts the lines that were dropped, once logging has started.
 static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
@@ -78,7 +82,7 @@ impl LogArgs {
         let (writer, guard) = NonBlockingBuilder::default()
             .buffered_lines_limit(MOST_WAITING)
             .thread_name("log")
-            .finish(io::stderr());
+            .finish(Batched::new(io::stderr(), || thread::sleep(PAUSE)));
         let _ = DROPPED.set(writer.error_counter());
         let lines = tracing_subscriber::fmt::layer().with_writer(move || OneLine(writer.clone()));
         let lines = match self.log_format {
@@ -90,6 +94,35 @@ impl LogArgs {
             .try_init()
             .map_err(|error| LoggingError::Installed(Box::new(error)))?;
         Ok(guard)
+    }
+}
+
+/// Writes the lines that wait together with one call, then pauses. A thread that waits for the next line is woken for
+/// each one, which costs a busy server more than the line does.
+struct Batched<W: Write, P> {
+    lines: BufWriter<W>,
+    pause: P,
+}
+
+impl<W: Write, P: FnMut()> Batched<W, P> {
+    fn new(lines: W, pause: P) -> Self {
+        Self {
+            lines: BufWriter::new(lines),
+            pause,
+        }
+    }
+}
+
+impl<W: Write, P: FnMut()> Write for Batched<W, P> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.lines.write(line)
+    }
+
+    /// tracing-appender flushes when no line waits.
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.lines.flush();
+        (self.pause)();
+        flushed
     }
 }
 
@@ -143,7 +176,7 @@ impl EncodeMetric for DroppedLines {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, mpsc};
 
     use parking_lot::Mutex;
 
@@ -160,6 +193,41 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[derive(Clone, Default)]
+    struct Calls(Arc<Mutex<Vec<String>>>);
+
+    impl Write for Calls {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_first_line_is_written_immediately_and_those_of_a_pause_together() {
+        let (calls, within) = (Calls::default(), Duration::from_secs(60));
+        let (paused, pauses) = mpsc::channel();
+        let (go_on, goes_on) = mpsc::channel::<()>();
+        let batched = Batched::new(calls.clone(), move || {
+            let _ = paused.send(());
+            let _ = goes_on.recv_timeout(within);
+        });
+        let (mut log, guard) = NonBlockingBuilder::default().finish(batched);
+        log.write_all(b"first\n").expect("a channel");
+        pauses.recv_timeout(within).expect("a pause");
+        assert_eq!(*calls.0.lock(), ["first\n"]);
+        for line in ["second\n", "third\n"] {
+            log.write_all(line.as_bytes()).expect("a channel");
+        }
+        drop(go_on);
+        drop(guard);
+        assert_eq!(*calls.0.lock(), ["first\n", "second\nthird\n"]);
     }
 
     #[test]
