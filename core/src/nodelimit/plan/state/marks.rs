@@ -139,3 +139,21 @@ impl HeldFor {
         self.node_limit || self.repair
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_annotation_says_why_a_node_is_held_and_is_read_back() {
+        for (node_limit, repair, text) in [
+            (true, false, "node-limit"),
+            (false, true, "repair"),
+            (true, true, "node-limit,repair"),
+        ] {
+            let held = HeldFor { node_limit, repair };
+            assert_eq!(held.as_str(), text);
+            assert_eq!(HeldFor::parse(text), held);
+        }
+    }
+}

@@ -462,9 +462,10 @@ fn a_node_whose_replacement_has_room_is_repaired_by_karpenter() {
 
 #[test]
 fn a_node_that_another_pools_limit_keeps_from_being_replaced_is_left_alone_for_some_minutes() {
-    for is_repair in [true, false] {
+    // With a limit of its own, this pool has room.
+    for (is_repair, has_limit) in [(true, false), (false, false), (false, true)] {
         let mut world = World::new(5).with_full_nodes(2);
-        world.pool.limit = None;
+        world.pool.limit = world.pool.limit.filter(|_| has_limit);
         let is_marked = |world: &World| {
             let marks = world.claims[0].node.as_ref().unwrap().marks;
             if is_repair {
