@@ -211,8 +211,8 @@ mod tests {
 
     #[test]
     fn the_first_line_is_written_immediately_and_those_of_a_pause_together() {
-        let (calls, within) = (Calls::default(), Duration::from_secs(60));
-        let (paused, pauses) = mpsc::channel();
+        let (calls, within) = (Calls::default(), Duration::from_mins(1));
+        let (paused, has_paused) = mpsc::channel();
         let (go_on, goes_on) = mpsc::channel::<()>();
         let batched = Batched::new(calls.clone(), move || {
             let _ = paused.send(());
@@ -220,7 +220,7 @@ mod tests {
         });
         let (mut log, guard) = NonBlockingBuilder::default().finish(batched);
         log.write_all(b"first\n").expect("a channel");
-        pauses.recv_timeout(within).expect("a pause");
+        has_paused.recv_timeout(within).expect("a pause");
         assert_eq!(*calls.0.lock(), ["first\n"]);
         for line in ["second\n", "third\n"] {
             log.write_all(line.as_bytes()).expect("a channel");
