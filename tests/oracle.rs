@@ -24,6 +24,7 @@ mod oracle {
     mod mutate;
     mod nodepools;
     mod plan;
+    mod pods;
     mod pools;
     mod program;
     mod readme;

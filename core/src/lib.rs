@@ -15,6 +15,7 @@ pub mod manifest;
 #[cfg(feature = "nodelimit")]
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod nodelimit;
+pub mod pods;
 pub mod policy;
 pub mod policy_file;
 pub mod pool;

@@ -15,9 +15,10 @@ use poolgate_core::facts::{DISRUPTED_TAINT, TargetKarpenter};
 use poolgate_core::json::Json;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, Conditions, Effect, LedgerIdentity, LedgerState, Marks, Memory, Node, NodeTaint, Now,
-    Pool, PoolState, SETTLE, Settings, plan,
+    Claim, ClaimState, Conditions, LedgerIdentity, LedgerState, Marks, Memory, Node, Now, Pool, PoolState,
+    SETTLE, Settings, plan,
 };
+use poolgate_core::pods::{Effect, NodeTaint};
 use poolgate_core::policy::Policy;
 use poolgate_core::pool::NodePool;
 use poolgate_core::review::{Request, Subject, review};

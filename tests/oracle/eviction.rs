@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, Needs, Pod, PodCosts, eviction_cost, written_cost,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, Pod, PodCosts, eviction_cost, written_cost,
 };
+use poolgate_core::pods::Needs;
 use serde_json::{Value, json};
 
 use super::program::Oracle;

@@ -18,7 +18,7 @@ use super::effort::{is_full, is_set};
 use crate::assets;
 
 /// The version of the protocol that this module speaks.
-const PROTOCOL: u64 = 4;
+const PROTOCOL: u64 = 5;
 
 /// How long an answer may take. The oracle itself gives up after a second of processor time; this is for an oracle
 /// that cannot even do that, on a busy machine.

@@ -1,7 +1,8 @@
 //! The labels that Karpenter itself uses.
 
 use super::provider::Provider;
-use super::{Operator, Selection};
+use super::{GROUP, KarpenterVersion, Operator, Selection};
+use crate::value::label::{domain_of, is_within};
 
 /// The label that links NodeClaims and Nodes to their NodePool.
 // karpenter: pkg/apis/v1/labels.go NodePoolLabelKey
@@ -51,6 +52,28 @@ pub(crate) fn is_on_every_instance_type(key: &str, provider: Option<&Provider>) 
 /// Whether every provider's instance types carry this label; `key` must be its current name.
 pub(crate) fn is_well_known(key: &str) -> bool {
     WELL_KNOWN_LABELS.contains(&key)
+}
+
+/// Whether Karpenter refuses this label to pods and pools as one that it or Kubernetes sets, unless it is well-known; `key`
+/// must be its current name.
+// karpenter: pkg/apis/v1/labels.go IsRestrictedLabel
+pub(crate) fn is_restricted(key: &str, release: KarpenterVersion) -> bool {
+    let domain = domain_of(key);
+    let is_kubernetes_own =
+        || is_kubernetes_own(domain) && !release.has(KarpenterVersion::KUBERNETES_DOMAINS_FREE);
+    !is_well_known(key) && (key == HOSTNAME_LABEL || is_within(domain, GROUP) || is_kubernetes_own())
+}
+
+/// Whether a domain is one of Kubernetes in which Karpenter before 1.9 knew all labels.
+// karpenter 1.8.0: pkg/apis/v1/labels.go IsRestrictedNodeLabel
+pub(crate) fn is_kubernetes_own(domain: &str) -> bool {
+    let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
+    ends(&["kubernetes.io", "k8s.io"])
+        && !ends(&[
+            "node.kubernetes.io",
+            "node-restriction.kubernetes.io",
+            "kops.k8s.io",
+        ])
 }
 
 /// The key that a provider's Karpenter uses for a label (`NormalizedLabels` of `sigs.k8s.io/karpenter/pkg/apis/v1`): old

@@ -4,7 +4,7 @@ use crate::value::words;
 
 /// How a requirement relates a label to its values.
 // karpenter: pkg/apis/v1/nodeclaim_validation.go SupportedNodeSelectorOps
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operator {
     /// One of the values.
     In,

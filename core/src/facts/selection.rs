@@ -159,6 +159,27 @@ impl<'a> Selection<'a> {
         }
     }
 
+    /// Whether a node's label can satisfy both: there is a value that both allow, or both allow that it is absent.
+    // karpenter: pkg/scheduling/requirement.go Requirement.HasIntersection
+    // karpenter: pkg/scheduling/requirements.go Requirements.Intersects
+    pub fn meets(&self, other: &Self) -> bool {
+        self.intersects(other) || self.allows_absence() && other.allows_absence()
+    }
+
+    fn intersects(&self, other: &Self) -> bool {
+        let at_most = [self.at_most, other.at_most].into_iter().flatten().min();
+        let bounds = Self::between(self.at_least.max(other.at_least), at_most);
+        let (listed, other) = match (&self.allowed, &other.allowed) {
+            // Karpenter overlooks that all integers between bounds may be excluded.
+            (None, None) => return !bounds.is_inside_out(),
+            (Some(one), Some(two)) if two.len() < one.len() => (two, self),
+            (Some(one), _) => (one, other),
+            (None, Some(two)) => (two, self),
+        };
+        let mut values = listed.0.iter();
+        values.any(|value| other.has(value) && bounds.is_within_bounds(value))
+    }
+
     /// Whether every value that is within the bounds and not excluded is allowed.
     pub fn is_open(&self) -> bool {
         self.allowed.is_none()

@@ -1,18 +1,19 @@
-//! The requirements of a pod on its node, read from its spec.
+//! The spec of a pod, as the API server sends it or a file has it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use poolgate_core::nodelimit::plan::{Effect, Needs, Resources, Toleration};
-use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Interned;
+use super::{Effect, LabelRequirement, Needs, Others, Resources, Term, Tolerated, Toleration};
+use crate::facts::Operator;
+use crate::value::quantity::Quantity;
 
-/// The part of a pod's spec that is read.
+/// The fields of a pod's `spec` that are read.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Spec {
+pub struct PodSpec {
     node_name: String,
     priority: Option<i32>,
     node_selector: Option<BTreeMap<String, String>>,
@@ -62,25 +63,57 @@ struct TolerationObject {
 #[serde(default)]
 struct Affinity {
     #[serde(rename = "nodeAffinity")]
-    to_nodes: Option<Required>,
+    to_nodes: Option<NodeAffinity>,
     #[serde(rename = "podAffinity")]
-    to_pods: Option<Required>,
+    to_pods: Option<PodAffinity>,
     #[serde(rename = "podAntiAffinity")]
-    against_pods: Option<Required>,
+    against_pods: Option<PodAffinity>,
 }
 
-/// Required terms: a list for pods, an object for nodes.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct NodeAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<NodeSelector>,
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    preferred: Option<Vec<Preferred>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct PodAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<Vec<IgnoredAny>>,
+    #[serde(rename = "preferredDuringSchedulingIgnoredDuringExecution")]
+    preferred: Option<Vec<IgnoredAny>>,
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Required {
-    required_during_scheduling_ignored_during_execution: Option<Terms>,
+struct NodeSelector {
+    node_selector_terms: Vec<SelectorTerm>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
-enum Terms {
-    OfPods(Vec<IgnoredAny>),
-    OfNodes(IgnoredAny),
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Preferred {
+    weight: i32,
+    preference: SelectorTerm,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct SelectorTerm {
+    match_expressions: Option<Vec<Expression>>,
+    match_fields: Option<Vec<IgnoredAny>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Expression {
+    key: String,
+    operator: String,
+    values: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -96,37 +129,59 @@ struct Volume {
     ephemeral: Option<IgnoredAny>,
 }
 
-impl Spec {
+impl PodSpec {
+    /// The name of its node, if it has one.
     pub fn node_name(&self) -> Option<&str> {
         Some(self.node_name.as_str()).filter(|name| !name.is_empty())
     }
 
-    pub fn priority(&self) -> Option<i32> {
+    /// `spec.priority`.
+    pub const fn priority(&self) -> Option<i32> {
         self.priority
     }
 
-    /// The requirements of the pod on its node.
-    pub fn needs(&self, names: &mut Interned<str>) -> Needs {
+    /// What the pod needs of its node. `share` gives the name of a resource as it is kept.
+    pub fn needs(&self, share: &mut impl FnMut(&str) -> Arc<str>) -> Needs {
+        let nodes = self
+            .affinity
+            .as_ref()
+            .and_then(|affinity| affinity.to_nodes.as_ref());
+        let required = nodes.and_then(|nodes| nodes.required.as_ref());
+        let required = required.map_or(&[][..], |required| &required.node_selector_terms);
+        let preferred = nodes
+            .and_then(|nodes| nodes.preferred.as_deref())
+            .unwrap_or_default();
+        let mut preferred: Vec<_> = preferred.iter().enumerate().collect();
+        preferred.sort_by_key(|(_, preferred)| std::cmp::Reverse(preferred.weight));
+        let preferred = preferred.into_iter();
         Needs {
-            requests: self.requests(names),
+            requests: self.requests(share),
             node_selector: self.node_selector.clone().unwrap_or_default(),
+            required: required
+                .iter()
+                .enumerate()
+                .map(|(index, term)| term.read(index))
+                .collect(),
+            preferred: preferred
+                .map(|(index, preferred)| preferred.preference.read(index))
+                .collect(),
             tolerations: self
                 .tolerations
                 .iter()
                 .flatten()
                 .map(TolerationObject::to_toleration)
                 .collect(),
-            is_bound: self.is_bound(),
+            others: self.others(),
         }
     }
 
     /// The requests of all containers together, as the scheduler computes them: sidecars run with everything else,
     /// init containers one by one with the sidecars started before them.
-    fn requests(&self, names: &mut Interned<str>) -> Resources {
+    fn requests(&self, share: &mut impl FnMut(&str) -> Arc<str>) -> Resources {
         let mut sidecars = Resources::default();
         let mut starting = Resources::default();
         for container in self.init_containers.iter().flatten() {
-            let asked = container.resources.to_resources(names);
+            let asked = container.resources.to_resources(share);
             if container.restart_policy.as_deref() == Some("Always") {
                 sidecars.add(&asked);
                 starting.raise(&sidecars);
@@ -138,66 +193,87 @@ impl Spec {
         }
         let mut requests = sidecars;
         for container in self.containers.iter().flatten() {
-            requests.add(&container.resources.to_resources(names));
+            requests.add(&container.resources.to_resources(share));
         }
         requests.raise(&starting);
         if let Some(whole) = &self.resources {
             // The pod-level requests are no less than those of its containers.
-            requests.raise(&whole.to_resources(names));
+            requests.raise(&whole.to_resources(share));
         }
         if let Some(overhead) = &self.overhead {
-            requests.add(&resources(overhead, names));
+            requests.add(&resources(overhead, share));
         }
         requests
     }
 
-    fn is_bound(&self) -> bool {
+    fn others(&self) -> Others {
         let affinity = self.affinity.as_ref();
-        let affinities =
-            affinity.map(|affinity| [&affinity.to_nodes, &affinity.to_pods, &affinity.against_pods]);
+        let of_pods = affinity.map(|affinity| [&affinity.to_pods, &affinity.against_pods]);
+        let of_pods: Vec<_> = of_pods.into_iter().flatten().flatten().collect();
+        let has_any = |list: fn(&PodAffinity) -> &Option<Vec<IgnoredAny>>| {
+            let mut lists = of_pods.iter().filter_map(|one| list(one).as_ref());
+            lists.any(|terms| !terms.is_empty())
+        };
+        let spreads = |how: &str| {
+            let mut spreads = self.topology_spread_constraints.iter().flatten();
+            spreads.any(|spread| spread.when_unsatisfiable == how)
+        };
         let containers = self.containers.iter().chain(&self.init_containers).flatten();
-        affinities.into_iter().flatten().flatten().any(Required::is_any)
-            || self
-                .topology_spread_constraints
-                .iter()
-                .flatten()
-                .any(|spread| spread.when_unsatisfiable == "DoNotSchedule")
-            || self.volumes.iter().flatten().any(Volume::has_place)
-            || self
+        let mut ports = containers.flat_map(|container| container.ports.iter().flatten());
+        Others {
+            pods: has_any(|one| &one.required) || spreads("DoNotSchedule"),
+            prefers: has_any(|one| &one.preferred) || spreads("ScheduleAnyway"),
+            volumes: self.volumes.iter().flatten().any(Volume::has_place),
+            ports: ports.any(|port| port.host_port != 0),
+            claims: self
                 .resource_claims
                 .as_ref()
-                .is_some_and(|claims| !claims.is_empty())
-            || containers
-                .flat_map(|container| container.ports.iter().flatten())
-                .any(|port| port.host_port != 0)
+                .is_some_and(|claims| !claims.is_empty()),
+        }
     }
 }
 
 impl Requests {
-    fn to_resources(&self, names: &mut Interned<str>) -> Resources {
+    fn to_resources(&self, share: &mut impl FnMut(&str) -> Arc<str>) -> Resources {
         self.requests
             .as_ref()
-            .map_or_else(Resources::default, |amounts| resources(amounts, names))
+            .map_or_else(Resources::default, |amounts| resources(amounts, share))
     }
 }
 
-fn resources(amounts: &Amounts, names: &mut Interned<str>) -> Resources {
+fn resources(amounts: &Amounts, share: &mut impl FnMut(&str) -> Arc<str>) -> Resources {
     amounts
         .iter()
         .filter_map(|(name, amount)| {
             let amount = Quantity::parse(amount).ok()?.thousandths_rounded_up();
-            Some((names.share(name.as_str()), amount))
+            Some((share(name), amount))
         })
         .collect()
 }
 
-impl Required {
-    fn is_any(&self) -> bool {
-        match &self.required_during_scheduling_ignored_during_execution {
-            None => false,
-            Some(Terms::OfPods(terms)) => !terms.is_empty(),
-            Some(Terms::OfNodes(IgnoredAny)) => true,
+impl SelectorTerm {
+    fn read(&self, index: usize) -> Term {
+        let written = self.match_expressions.as_deref().unwrap_or_default();
+        let expressions: Vec<_> = written.iter().filter_map(Expression::read).collect();
+        let has_fields = self
+            .match_fields
+            .as_ref()
+            .is_some_and(|fields| !fields.is_empty());
+        Term {
+            index,
+            has_more: has_fields || expressions.len() < written.len(),
+            expressions,
         }
+    }
+}
+
+impl Expression {
+    fn read(&self) -> Option<LabelRequirement> {
+        Some(LabelRequirement {
+            key: self.key.clone(),
+            operator: Operator::parse(&self.operator)?,
+            values: self.values.clone().unwrap_or_default(),
+        })
     }
 }
 
@@ -210,10 +286,16 @@ impl Volume {
 
 impl TolerationObject {
     fn to_toleration(&self) -> Toleration {
-        let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let value = self.value.clone();
         Toleration {
-            key: given(&self.key),
-            value: (self.operator != "Exists").then(|| self.value.clone()),
+            key: Some(self.key.clone()).filter(|key| !key.is_empty()),
+            value: match &*self.operator {
+                "" | "Equal" => Tolerated::Value(value),
+                "Exists" => Tolerated::Any,
+                "Lt" => Tolerated::Below(value),
+                "Gt" => Tolerated::Above(value),
+                _ => Tolerated::Nothing,
+            },
             effect: Effect::parse(&self.effect),
         }
     }

@@ -6,7 +6,7 @@ use super::findings::Findings;
 use crate::diagnostic::{FieldPath, Origin, Suggestion};
 use crate::facts::{
     ApiVersion, CAPACITY_TYPE_LABEL, GROUP, HOSTNAME_LABEL, KarpenterVersion, NODEPOOL_LABEL,
-    canonical_label, is_well_known,
+    canonical_label, is_kubernetes_own, is_well_known,
 };
 use crate::rules::rule::Rule;
 use crate::value::label::split_key;
@@ -101,16 +101,6 @@ pub fn reserved(key: &str, version: ApiVersion, release: KarpenterVersion) -> Op
 
 pub(super) fn keeps_kubernetes_domains(version: ApiVersion, release: KarpenterVersion) -> bool {
     version == ApiVersion::V1Beta1 || !release.has(KarpenterVersion::KUBERNETES_DOMAINS_FREE)
-}
-
-fn is_kubernetes_own(domain: &str) -> bool {
-    let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
-    ends(&["kubernetes.io", "k8s.io"])
-        && !ends(&[
-            "node.kubernetes.io",
-            "node-restriction.kubernetes.io",
-            "kops.k8s.io",
-        ])
 }
 
 #[cfg(test)]

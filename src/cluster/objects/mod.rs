@@ -8,7 +8,6 @@ mod key;
 mod node;
 mod pod;
 mod pod_disruption_budget;
-mod pod_needs;
 
 use std::collections::BTreeMap;
 

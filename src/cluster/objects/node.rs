@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::facts::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{Effect, Marks, Node, NodeTaint, Resources};
+use poolgate_core::nodelimit::plan::{Marks, Node};
 use poolgate_core::nodelimit::why;
+use poolgate_core::pods::{Effect, NodeTaint, Resources};
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
 

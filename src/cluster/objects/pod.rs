@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use poolgate_core::facts::DO_NOT_DISRUPT_ANNOTATION;
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, NamespacedName, Needs, Pod,
-    PodOnNode, written_cost,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, NamespacedName, Pod, PodOnNode,
+    written_cost,
 };
+use poolgate_core::pods::{Needs, PodSpec};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::pod_needs::Spec;
 use super::{Conditions, Interned, Metadata, Object, Texts, instant};
 
 /// The annotation of the mirror pod of a static pod.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The fields of a Pod that are read.
-pub type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, Spec, Status>;
+pub type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, PodSpec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -47,7 +47,11 @@ pub struct PodKinds {
 impl PodObject {
     /// The kept part of the pod; `None` if no plan depends on it.
     pub fn location(self, kinds: &mut PodKinds) -> Option<PodLocation> {
-        let mut needs = || kinds.needs.share(self.spec.needs(&mut kinds.names));
+        let mut needs = || {
+            kinds
+                .needs
+                .share(self.spec.needs(&mut |name| kinds.names.share(name)))
+        };
         match self.spec.node_name() {
             Some(node) => {
                 let pod = self.pod(needs());
@@ -67,7 +71,7 @@ impl PodObject<Texts> {
 
     /// The pod as a drain of its node finds it.
     pub fn on_node(self) -> PodOnNode {
-        let needs = self.spec.needs(&mut Interned::default());
+        let needs = self.spec.needs(&mut |name| name.into());
         let ready = self.status.conditions.get("Ready");
         let is_unready = ready.is_some_and(|ready| &*ready.status == "False");
         let pod = self.pod(Arc::new(needs));

@@ -1,7 +1,8 @@
 //! PodDisruptionBudgets.
 
 use poolgate_core::facts::Operator;
-use poolgate_core::nodelimit::plan::{LabelRequirement, NamespacedName, PodDisruptionBudget};
+use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget};
+use poolgate_core::pods::LabelRequirement;
 use serde::Deserialize;
 
 use super::{Metadata, Object, Texts};

@@ -20,7 +20,8 @@ use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::{LedgerState, Needs, Pod, Pool, Tries};
+use poolgate_core::nodelimit::plan::{LedgerState, Pod, Pool, Tries};
+use poolgate_core::pods::Needs;
 use poolgate_core::policy::Policy;
 use serde_json::Value;
 

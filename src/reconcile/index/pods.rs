@@ -3,7 +3,7 @@
 use std::collections::{btree_map, hash_map};
 use std::sync::Arc;
 
-use poolgate_core::nodelimit::plan::Needs;
+use poolgate_core::pods::Needs;
 
 use super::{Index, MOST_SELECTED};
 use crate::cluster::objects::{Key, PodLocation, PodObject};

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, LedgerState, Needs, Node, ObjectRef, Pod, Pool, PoolState, Settings, Tries,
+    Claim, ClaimState, LedgerState, Node, ObjectRef, Pod, Pool, PoolState, Settings, Tries,
 };
+use poolgate_core::pods::Needs;
 
 use super::Index;
 use crate::cluster::ledgers::Owner;

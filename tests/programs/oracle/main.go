@@ -6,12 +6,12 @@
 // The arguments are custom resource definitions of older Karpenters; from each, the versions are served that the
 // linked Karpenter's own definitions lack. The definition after -instead is served in the place of the linked one.
 //
-// # Protocol, version 4
+// # Protocol, version 5
 //
 // One JSON object per line: questions on standard input, answers on standard output, in the same order.
 // The first line of output names the protocol and what is linked in:
 //
-//	{"protocol":4,"karpenter":"v1.15.0","apiserver":"v0.37.2"}
+//	{"protocol":5,"karpenter":"v1.15.0","apiserver":"v0.37.2"}
 //
 // Every question names its "kind"; every kind is a function in a file of its own name:
 //
@@ -34,6 +34,11 @@
 //	                                 → {granted, spare}
 //	limits    {object, usage}        whether a pool with this usage may have another node
 //	                                 → {exceeded?}
+//	pod       {object, pod, solve?, daemons?}
+//	                                 whether Karpenter launches a node of the pool for the pod, from kwok's machines if solve
+//	                                 → {ignored?, compatible, ignoring, scheduled, rejected?}
+//	machines  {}                     kwok's instance types
+//	                                 → {machines[{name, architecture, operatingSystems, resources, allocatable, requirements[], offerings[]}]}
 //	cron      {text, at, count}      fire times of a schedule as a budget reads it
 //	                                 → {error} | {next[]}; fewer than count if it never fires again
 //	duration  {text}                 → {error} | {nanos}
@@ -65,7 +70,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-const protocol = 4
+const protocol = 5
 
 const (
 	exitHarmed     = 3
@@ -89,6 +94,10 @@ type question struct {
 	BestEffort bool `json:"bestEffort"`
 	// Managed is whether Karpenter manages deletion costs.
 	Managed bool `json:"managed"`
+	// Pod, Solve and Daemons are for the kind pod.
+	Pod     json.RawMessage `json:"pod"`
+	Solve   bool            `json:"solve"`
+	Daemons []corev1.Pod    `json:"daemons"`
 	// Usage is by resource.
 	Usage corev1.ResourceList `json:"usage"`
 }
@@ -166,7 +175,7 @@ func reply(definitions definitions, line []byte) (any, error) {
 		return drift(asked.Object, asked.Labels)
 	case "budgets":
 		return budgets(asked.Object, asked.At.Time, asked.Nodes)
-	case "provision", "static", "limits", "eviction":
+	case "provision", "static", "limits", "eviction", "pod", "machines":
 		return launchKinds(definitions, asked)
 	case "cron":
 		return fireTimes(asked.Text, asked.At.Time, asked.Count), nil

@@ -36,6 +36,10 @@ func launchKinds(definitions definitions, asked question) (any, error) {
 		return eviction(asked.Object, asked.Managed)
 	case "static":
 		return static(asked.Object)
+	case "pod":
+		return pod(asked)
+	case "machines":
+		return machines()
 	default:
 		return limits(asked.Object, asked.Usage)
 	}

@@ -30,9 +30,8 @@ pub(crate) use situation::Counts;
 pub use situation::{Memory, Numbers, RolloutState};
 pub use state::{
     Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
-    Disruption, DoNotDisrupt, Effect, HeldFor, LabelRequirement, LastDenial, LedgerIdentity, LedgerState,
-    Marks, Needs, Node, NodeTaint, NodeTemplate, Now, ObjectRef, PODS, Pod, PodCosts, Pool, PoolState,
-    Protection, Resources, Rights, SETTLE, Settings, Toleration, Tries, written_cost,
+    Disruption, DoNotDisrupt, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Node, Now, ObjectRef,
+    Pod, PodCosts, Pool, PoolState, Protection, Rights, SETTLE, Settings, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.

@@ -8,7 +8,8 @@ use super::{
 };
 use crate::budget::Reason;
 use crate::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
-use crate::nodelimit::plan::{Node, NodeTaint, PodDisruptionBudget, PodOnNode};
+use crate::nodelimit::plan::{Node, PodDisruptionBudget, PodOnNode};
+use crate::pods::NodeTaint;
 use crate::policy::GateState;
 
 /// Taints that Karpenter expects to pass while a node starts (`KnownEphemeralTaints` of `pkg/scheduling/taints.go`). The

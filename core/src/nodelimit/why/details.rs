@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::nodelimit::plan::NodeTaint;
+use crate::pods::NodeTaint;
 use crate::policy::GateState;
 
 /// The fields of a NodeClaim that only a report needs.

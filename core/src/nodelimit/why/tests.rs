@@ -109,10 +109,10 @@ fn numbers_of_a_pool_are_known_as_far_as_what_they_are_made_of() {
 fn a_pool_that_says_no_mode_has_the_excess_that_a_plan_terminates() {
     let claims = [claim("a"), claim("b")];
     let mut going = node("b");
-    going.taint(crate::nodelimit::plan::NodeTaint {
+    going.taint(crate::pods::NodeTaint {
         key: crate::facts::DISRUPTED_TAINT.to_owned(),
         value: String::new(),
-        effect: crate::nodelimit::plan::Effect::NoSchedule,
+        effect: crate::pods::Effect::NoSchedule,
     });
     let [one, two] = &claims;
     let staying = node("a");

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 use super::*;
 
 fn needs(spec: Value) -> Needs {
-    let spec: Spec = serde_json::from_value(spec).expect("a spec");
-    spec.needs(&mut Interned::default())
+    let spec: PodSpec = serde_json::from_value(spec).expect("a spec");
+    spec.needs(&mut |name| name.into())
 }
 
 fn container(cpu: &str) -> Value {
@@ -58,7 +58,11 @@ fn what_binds_a_pod_to_a_place_is_seen() {
         (json!({}), false),
         (json!({"nodeSelector": {"zone": "a"}}), false),
         (
-            json!({"affinity": {"nodeAffinity": {required: {"nodeSelectorTerms": []}}}}),
+            json!({"affinity": {"nodeAffinity": {required: {"nodeSelectorTerms": [{"matchFields": [{}]}]}}}}),
+            true,
+        ),
+        (
+            json!({"affinity": {"nodeAffinity": {required: {"nodeSelectorTerms": [{"matchExpressions": []}]}}}}),
             true,
         ),
         (
@@ -88,7 +92,7 @@ fn what_binds_a_pod_to_a_place_is_seen() {
         (json!({"containers": [{"ports": [{"hostPort": 80}]}]}), true),
         (json!({"resourceClaims": [{"name": "gpu"}]}), true),
     ] {
-        assert_eq!(needs(spec.clone()).is_bound, is_bound, "{spec}");
+        assert_eq!(needs(spec.clone()).is_bound(), is_bound, "{spec}");
     }
 }
 
@@ -96,8 +100,8 @@ fn what_binds_a_pod_to_a_place_is_seen() {
 fn tolerations_keep_what_they_leave_out() {
     let toleration = |object: Value| needs(json!({"tolerations": [object]})).tolerations.remove(0);
     let all = toleration(json!({"operator": "Exists"}));
-    assert_eq!((all.key, all.value, all.effect), (None, None, None));
+    assert_eq!((all.key, all.value, all.effect), (None, Tolerated::Any, None));
     let equal = toleration(json!({"key": "team", "effect": "NoSchedule"}));
-    assert_eq!(equal.value.as_deref(), Some(""));
+    assert_eq!(equal.value, Tolerated::Value(String::new()));
     assert_eq!(equal.effect, Some(Effect::NoSchedule));
 }

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::nodelimit::plan::state::{ClaimState, Needs, Node, Pod, Resources, tolerated};
+use crate::nodelimit::plan::state::{ClaimState, Node, Pod};
+use crate::pods::{Needs, Resources, tolerated};
 
 /// The number of hosts that may be tried for pods in any case.
 const FEWEST_LOOKS: usize = 10_000;
@@ -109,7 +110,7 @@ impl<'p> Packing<'p> {
         let mut movers = Vec::new();
         let mut is_bound = false;
         for pod in claim.pods.iter().filter(|pod| pod.is_reschedulable()) {
-            is_bound |= pod.needs.is_bound;
+            is_bound |= pod.needs.is_bound();
             movers.push(self.kind(&pod.needs, known, whole));
         }
         let share = |kind: &usize| self.kinds.get(*kind).map_or(0.0, |kind| kind.share);

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::marks::Marks;
-use super::pod::{NodeTaint, Pod, Resources};
+use super::pod::Pod;
 use crate::facts::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
+use crate::pods::{NodeTaint, Resources};
 
 /// The annotation by which Karpenter bounds the drain of a NodeClaim that is being deleted: a time in RFC 3339.
 // karpenter: pkg/apis/v1/labels.go NodeClaimTerminationTimestampAnnotationKey

@@ -11,14 +11,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::nodelimit::ledger::{Moment, Replacement, Stopped};
+use crate::pods::Needs;
 
 pub use claim::{Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, Disruption, Node, ObjectRef, Tries};
 pub use marks::{HeldFor, Marks};
 pub use pod::{
-    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Effect, Needs, NodeTaint, PODS, Pod,
-    PodCosts, Protection, Resources, Toleration, tolerated, written_cost,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Pod, PodCosts, Protection,
+    written_cost,
 };
-pub use pool::{LabelRequirement, NodeTemplate, Pool};
+pub use pool::Pool;
 
 /// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);

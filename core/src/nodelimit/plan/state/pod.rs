@@ -1,7 +1,5 @@
-//! A pod, as far as the disruption of its node depends on it, and what it needs of a node: resources, and taints that it
-//! tolerates.
+//! A pod, as far as the disruption of its node depends on it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,10 +7,9 @@ use jiff::fmt::friendly::{Spacing, SpanPrinter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::facts::{KarpenterVersion, ProviderSettings};
+use crate::pods::Needs;
 use crate::policy::{FeatureGate, GateState, Policy};
 use crate::value::duration::GoDuration;
-use crate::value::quantity::Quantity;
-use crate::value::words;
 
 /// The annotation that sets how much the disruption of a pod costs, from Karpenter 1.15 on.
 // karpenter: pkg/apis/v1/labels.go DisruptionCostAnnotationKey
@@ -50,21 +47,6 @@ pub struct Pod {
     pub deletion_cost: Option<i32>,
     /// `spec.priority`, as the API server took it from the pod's priority class.
     pub priority: Option<i32>,
-}
-
-/// What a pod needs of a node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Needs {
-    /// Its resource requests, all containers and the overhead together, without its own entry under the node's
-    /// `pods`.
-    pub requests: Resources,
-    /// `spec.nodeSelector`: labels that the node must have.
-    pub node_selector: BTreeMap<String, String>,
-    /// `spec.tolerations`: taints that the node may have.
-    pub tolerations: Vec<Toleration>,
-    /// True if more than the fields above decides where it may run: required node affinity or pod (anti-)affinity,
-    /// a topology spread with `DoNotSchedule`, volumes bound to a location, host ports, resource claims.
-    pub is_bound: bool,
 }
 
 /// How long a pod must not be disrupted.
@@ -195,156 +177,4 @@ impl Pod {
     pub(crate) fn is_lost_with_its_node(&self) -> bool {
         self.is_bare && self.is_reschedulable()
     }
-}
-
-/// The resource that counts pods.
-pub const PODS: &str = "pods";
-
-/// Amounts by the name of the resource, in thousandths of its unit. A resource that is not named counts as 0.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resources(Vec<(Arc<str>, i64)>);
-
-impl Resources {
-    /// The amounts that a pod requests, rounded up. What cannot be read, or is below 0, counts as 0.
-    pub fn asked<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
-        Self::read(amounts, Quantity::thousandths_rounded_up)
-    }
-
-    /// The amounts that a node can give, rounded down. What cannot be read, or is below 0, counts as 0.
-    pub fn given<'t>(amounts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Self {
-        Self::read(amounts, Quantity::thousandths_rounded_down)
-    }
-
-    fn read<'t>(
-        amounts: impl IntoIterator<Item = (&'t str, &'t str)>,
-        thousandths: impl Fn(&Quantity) -> i64,
-    ) -> Self {
-        amounts
-            .into_iter()
-            .filter_map(|(name, text)| Some((Arc::from(name), thousandths(&Quantity::parse(text).ok()?))))
-            .collect()
-    }
-
-    /// Room for this many pods.
-    pub(crate) fn pods(count: i64) -> Self {
-        Self(vec![(Arc::from(PODS), count.saturating_mul(1_000))])
-    }
-
-    /// How much of a resource there is, in thousandths.
-    pub fn amount(&self, name: &str) -> i64 {
-        self.position(name)
-            .ok()
-            .and_then(|at| self.0.get(at))
-            .map_or(0, |(_, amount)| *amount)
-    }
-
-    /// Every resource that is named, by name.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
-        self.0.iter().map(|(name, amount)| (&**name, *amount))
-    }
-
-    /// Adds other amounts, as the requests of several containers are added.
-    pub fn add(&mut self, other: &Self) {
-        self.merge(other, i64::saturating_add);
-    }
-
-    /// Takes the larger of both amounts, as for init containers.
-    pub fn raise(&mut self, other: &Self) {
-        self.merge(other, i64::max);
-    }
-
-    /// Subtracts other amounts. The result may be below 0.
-    pub(crate) fn take(&mut self, other: &Self) {
-        self.merge(other, i64::saturating_sub);
-    }
-
-    /// True if all of them fit into what is left.
-    pub(crate) fn fit_in(&self, left: &Self) -> bool {
-        self.iter()
-            .all(|(name, amount)| amount <= left.amount(name).max(0))
-    }
-
-    fn merge(&mut self, other: &Self, together: impl Fn(i64, i64) -> i64) {
-        for (name, amount) in &other.0 {
-            match self.position(name) {
-                Ok(at) => {
-                    if let Some((_, own)) = self.0.get_mut(at) {
-                        *own = together(*own, *amount);
-                    }
-                }
-                Err(at) => self.0.insert(at, (Arc::clone(name), together(0, *amount))),
-            }
-        }
-    }
-
-    fn position(&self, name: &str) -> Result<usize, usize> {
-        self.0.binary_search_by(|(own, _)| (**own).cmp(name))
-    }
-}
-
-impl FromIterator<(Arc<str>, i64)> for Resources {
-    /// From amounts in thousandths; several of one resource are added, those below 0 count as 0.
-    fn from_iter<T: IntoIterator<Item = (Arc<str>, i64)>>(amounts: T) -> Self {
-        let mut resources = Self::default();
-        for (name, amount) in amounts {
-            resources.add(&Self(vec![(name, amount.max(0))]));
-        }
-        resources
-    }
-}
-
-/// What a taint does to pods that do not tolerate it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Effect {
-    /// They are not scheduled there.
-    NoSchedule,
-    /// They are scheduled there only if no other node fits.
-    PreferNoSchedule,
-    /// They are not scheduled there, and those that run there are evicted.
-    NoExecute,
-}
-
-/// A taint of a node.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeTaint {
-    /// The key of the taint.
-    pub key: String,
-    /// Its value; empty if it has none.
-    pub value: String,
-    /// What it does to pods without a toleration.
-    pub effect: Effect,
-}
-
-/// A toleration of a pod.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Toleration {
-    /// The key of the taints tolerated; `None`: every key.
-    pub key: Option<String>,
-    /// The value tolerated; `None`: every value (operator `Exists`). An empty text for operator `Equal` without
-    /// value.
-    pub value: Option<String>,
-    /// The effect tolerated; `None`: every effect.
-    pub effect: Option<Effect>,
-}
-
-words!(Effect {
-    NoSchedule = "NoSchedule",
-    PreferNoSchedule = "PreferNoSchedule",
-    NoExecute = "NoExecute",
-});
-
-impl Toleration {
-    fn tolerates(&self, taint: &NodeTaint) -> bool {
-        self.key.as_ref().is_none_or(|key| *key == taint.key)
-            && self.value.as_ref().is_none_or(|value| *value == taint.value)
-            && self.effect.is_none_or(|effect| effect == taint.effect)
-    }
-}
-
-/// True if a pod with these tolerations may run on a node with these taints.
-pub fn tolerated(taints: &[NodeTaint], tolerations: &[Toleration]) -> bool {
-    taints
-        .iter()
-        .filter(|taint| taint.effect != Effect::PreferNoSchedule)
-        .all(|taint| tolerations.iter().any(|toleration| toleration.tolerates(taint)))
 }

@@ -7,17 +7,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::pod::{Effect, Needs, NodeTaint, PodCosts, tolerated};
+use super::pod::PodCosts;
 use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
-use crate::facts::{
-    ApiVersion, HOSTNAME_LABEL, LabelKind, LabelSets, NODEPOOL_LABEL, Operator, Provider, WHEN_EMPTY,
-    canonical_label, selection_of,
-};
+use crate::facts::{ApiVersion, WHEN_EMPTY};
 use crate::json::Json;
+use crate::pods::{Comparison, Facts, Needs, NodeTemplate};
 use crate::policy::Policy;
-use crate::pool::{NodePool, Template};
+use crate::pool::NodePool;
 use crate::sha256::sha256_prefix;
 
 /// A NodePool, as far as the plan depends on it.
@@ -75,7 +73,7 @@ impl Pool {
         let disruption = view.disruption.as_ref().present();
         let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
         let limit = NodeLimit::of(&view, policy.over_limit);
-        let mut pool = Self {
+        Self {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),
             limit,
@@ -97,10 +95,8 @@ impl Pool {
                 .get("spec")
                 .and_then(|spec| template_hash(spec.get("template")?))
                 .and_then(NonZeroU64::new),
-            template: NodeTemplate::default(),
-        };
-        pool.template = NodeTemplate::new(&pool.name, &view.template, &policy.labels);
-        pool
+            template: NodeTemplate::new(text("name"), &view.template, policy),
+        }
     }
 
     /// Its limit, with the mode by which claims above it are counted.
@@ -118,6 +114,14 @@ impl Pool {
     /// it, and lets poolgate write what Karpenter sees of the limit.
     pub(crate) fn makes_room(&self) -> bool {
         self.at_limit == AtLimit::Replace && self.leaves_limit_to_poolgate && !self.is_static
+    }
+
+    /// True if a new node might take a pod, or that cannot be determined.
+    pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
+        !matches!(
+            self.template.compare(needs, &Facts::default()),
+            Comparison::Conflicts(_)
+        )
     }
 
     /// True if its limit must never be exceeded.
@@ -152,97 +156,6 @@ fn written_nodes(pool: &NodePool<'_>) -> Option<u32> {
     u32::try_from(nodes.rounded_down())
         .ok()
         .filter(|_| nodes.is_whole())
-}
-
-/// Properties of new nodes of a pool.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NodeTemplate {
-    /// What their labels must be, under the names that Karpenter uses.
-    pub requirements: Vec<LabelRequirement>,
-    /// Taints that stay on them.
-    pub taints: Vec<NodeTaint>,
-    /// The labels that Karpenter and the provider know.
-    pub known: LabelSets,
-    /// The API group of the node class.
-    pub group: Option<String>,
-}
-
-/// What a template or a selector requires of a label.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LabelRequirement {
-    /// The key of the label.
-    pub key: String,
-    /// How it relates to the values.
-    pub operator: Operator,
-    /// The values that the operator compares the label with; empty for `Exists` and `DoesNotExist`.
-    pub values: Vec<String>,
-}
-
-impl NodeTemplate {
-    /// Reads a pool's template. What cannot be read is skipped.
-    pub fn new(pool: &str, template: &Template<'_>, known: &LabelSets) -> Self {
-        let (group, provider) = (template.node_class_group(), template.provider());
-        let require = |key: &str, operator, values: Vec<&str>| LabelRequirement {
-            key: canonical_label(key, provider).to_owned(),
-            operator,
-            values: values.into_iter().map(str::to_owned).collect(),
-        };
-        let labels = template.labels.present().into_iter().flatten();
-        let labels = labels.filter_map(|(key, value)| Some((key, value.as_str()?)));
-        let labels = labels
-            .chain([(NODEPOOL_LABEL, pool)])
-            .map(|(key, value)| require(key, Operator::In, vec![value]));
-        let listed = template.requirements().iter().filter_map(|requirement| {
-            let values = requirement.values.present().unwrap_or_default();
-            Some(require(
-                requirement.key.present()?,
-                Operator::parse(requirement.operator.present()?)?,
-                values.iter().filter_map(Json::as_str).collect(),
-            ))
-        });
-        let taints = template.taints.as_ref().present().into_iter().flatten();
-        Self {
-            requirements: labels.chain(listed).collect(),
-            taints: taints
-                .filter_map(|taint| {
-                    Some(NodeTaint {
-                        key: taint.key.present()?.to_owned(),
-                        value: taint.value.present().unwrap_or_default().to_owned(),
-                        effect: Effect::parse(taint.effect.present()?)?,
-                    })
-                })
-                .collect(),
-            known: known.clone(),
-            group: group.map(str::to_owned),
-        }
-    }
-
-    /// True if a new node of the pool might take a pod, or that cannot be determined.
-    pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
-        tolerated(&self.taints, &needs.tolerations)
-            && needs
-                .node_selector
-                .iter()
-                .all(|(key, value)| self.could_have(key, value))
-    }
-
-    fn could_have(&self, key: &str, value: &str) -> bool {
-        let provider = self.group.as_deref().and_then(Provider::of_group);
-        let key = canonical_label(key, provider);
-        let mut demands = self
-            .requirements
-            .iter()
-            .filter(|demand| demand.key == key)
-            .peekable();
-        if demands.peek().is_none() {
-            let kind = self.known.kind_of(key, self.group.as_deref());
-            return key != HOSTNAME_LABEL && !matches!(kind, LabelKind::Custom | LabelKind::Foreign(_));
-        }
-        demands.all(|demand| {
-            let values: Vec<&str> = demand.values.iter().map(String::as_str).collect();
-            selection_of(key, demand.operator, &values, provider).has(value)
-        })
-    }
 }
 
 #[cfg(test)]

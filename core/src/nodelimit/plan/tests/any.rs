@@ -10,6 +10,7 @@ use super::super::*;
 use super::world::*;
 use crate::api::{AtLimit, NodeLimitMode};
 use crate::nodelimit::ledger::{ReplacedFor, Replacement, Uid};
+use crate::pods::*;
 
 pub fn seconds(seconds: i64) -> SignedDuration {
     SignedDuration::from_secs(seconds)
@@ -27,9 +28,9 @@ prop_compose! {
             0 => pod.is_daemon = true,
             1 => pod.is_terminal = true,
             2 => pod.is_leaving = true,
-            3 => Arc::make_mut(&mut pod.needs).is_bound = true,
+            3 => Arc::make_mut(&mut pod.needs).others.volumes = true,
             4 => {
-                let toleration = Toleration { key: Some("t".to_owned()), value: None, effect: None };
+                let toleration = Toleration { key: Some("t".to_owned()), value: Tolerated::Any, effect: None };
                 Arc::make_mut(&mut pod.needs).tolerations.push(toleration);
             }
             _ => {}

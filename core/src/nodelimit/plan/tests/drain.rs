@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::super::*;
 use super::world::{self, minutes, noon};
 use crate::facts::Operator;
+use crate::pods::*;
 
 type Labels = BTreeMap<String, String>;
 
@@ -46,7 +47,7 @@ fn daemon() -> PodOnNode {
 fn everywhere(mut pod: PodOnNode) -> PodOnNode {
     Arc::make_mut(&mut pod.pod.needs).tolerations = vec![Toleration {
         key: None,
-        value: None,
+        value: Tolerated::Any,
         effect: None,
     }];
     pod

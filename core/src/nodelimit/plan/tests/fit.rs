@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::*;
 use super::world::*;
+use crate::pods::*;
 
 fn held(world: &World) -> Vec<String> {
     let plan = world.plan();
@@ -41,7 +42,7 @@ fn nodes_whose_pods_all_fit_together_on_the_others_stay_open() {
 fn a_pod_that_is_bound_keeps_its_node() {
     let mut bound = half_empty(2);
     for machine in &mut bound.claims {
-        Arc::make_mut(&mut machine.pods[0].needs).is_bound = true;
+        Arc::make_mut(&mut machine.pods[0].needs).others.volumes = true;
     }
     assert_eq!(held(&bound).len(), 2);
 }
@@ -72,7 +73,7 @@ fn selectors_taints_and_the_number_of_pods_are_honoured() {
     for machine in &mut tainted.claims {
         let any = Toleration {
             key: Some("team".to_owned()),
-            value: None,
+            value: Tolerated::Any,
             effect: None,
         };
         Arc::make_mut(&mut machine.pods[0].needs).tolerations.push(any);
@@ -135,11 +136,11 @@ fn pods_of_one_size_fit_whatever_their_order() {
         effect: Effect::NoSchedule,
     };
     let mut filling = pod("3");
-    Arc::make_mut(&mut filling.needs).is_bound = true;
+    Arc::make_mut(&mut filling.needs).others.volumes = true;
     let mut tolerant = pod("1");
     let any = Toleration {
         key: None,
-        value: None,
+        value: Tolerated::Any,
         effect: None,
     };
     Arc::make_mut(&mut tolerant.needs).tolerations.push(any);

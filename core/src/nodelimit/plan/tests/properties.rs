@@ -237,7 +237,7 @@ fn pack(pods: &[&Pod], rooms: &mut [(&Machine, i64)]) -> bool {
                 .iter()
                 .any(|own| own.key.as_ref() == Some(&taint.key))
         });
-        if pod.needs.is_bound || left < cpu || !tolerates {
+        if pod.needs.is_bound() || left < cpu || !tolerates {
             return false;
         }
         rooms[index].1 -= cpu;

@@ -9,6 +9,7 @@ use super::super::*;
 use super::world::*;
 use crate::api::NodeLimitMode;
 use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
+use crate::pods::*;
 
 #[test]
 fn a_pool_is_read_from_what_is_stored() {
@@ -52,7 +53,7 @@ fn what_a_pool_could_serve_follows_its_template() {
     }));
     let tolerating = |value: Option<&str>| Toleration {
         key: Some("gpu".to_owned()),
-        value: value.map(str::to_owned),
+        value: value.map_or(Tolerated::Any, |value| Tolerated::Value(value.to_owned())),
         effect: Some(Effect::NoSchedule),
     };
     let mut serves = |selector: &[(&str, &str)], tolerations: Vec<Toleration>| {
@@ -72,7 +73,7 @@ fn what_a_pool_could_serve_follows_its_template() {
         &[],
         vec![Toleration {
             key: None,
-            value: None,
+            value: Tolerated::Any,
             effect: None
         }]
     ));
@@ -115,7 +116,7 @@ fn labels_have_the_names_that_the_pools_provider_knows() {
             node_selector: [(asked.to_owned(), wanted.to_owned())].into(),
             ..needs("1")
         };
-        pool.template.could_serve(&needs)
+        pool.could_serve(&needs)
     };
     let (aws, azure) = ("karpenter.k8s.aws", "karpenter.azure.com");
     let (ebs, disk) = (

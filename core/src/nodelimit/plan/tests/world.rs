@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::super::*;
 use crate::facts::DISRUPTED_TAINT;
 use crate::nodelimit::ledger::Moment;
+use crate::pods::*;
 use crate::policy::Policy;
 
 /// The time of most plans.
