@@ -13,7 +13,7 @@ use crate::cluster::ClusterReader;
 use crate::gate::{self, GateArgs};
 use crate::reconcile::{self, ReconcileArgs};
 use crate::review::{self, AdmitArgs, ServeArgs};
-use crate::status::{self, RolloutArgs, StatusArgs};
+use crate::status::{self, RolloutArgs, StatusArgs, WhyArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
 #[derive(Debug, Parser)]
@@ -50,11 +50,14 @@ pub enum Command {
     /// Issue and renew the webhooks' certificates without cert-manager
     #[command(after_help = examples::CERTIFICATES)]
     Certificates(Box<CertificatesArgs>),
-    /// Show whether poolgate works, how full the NodePools are, and why a node stays
+    /// Show whether poolgate works, and how full the NodePools are
     ///
     /// Exit codes: 0 all is well; 1 something is wrong; 2 something could not be read.
     #[command(after_help = examples::STATUS)]
     Status(StatusArgs),
+    /// Explain why a node stays, or why a pod gets none
+    #[command(after_help = examples::WHY)]
+    Why(WhyArgs),
     /// Show how many nodes a change has replaced, or wait until it has replaced all
     ///
     /// Exit codes: 0 all outdated nodes are replaced; 1 some are not, or cannot be in time; 2 something could not
@@ -78,7 +81,7 @@ impl Command {
         let [files, lookup] = FILE_GROUPS;
         let groups = [
             files,
-            ("Ask a cluster", &["status", "rollout"]),
+            ("Ask a cluster", &["status", "why", "rollout"]),
             (
                 "Run in a cluster",
                 &["serve", "gate", "reconcile", "certificates"],
@@ -98,6 +101,7 @@ impl Command {
             Self::Reconcile(args) => reconcile::reconcile(*args),
             Self::Certificates(args) => certificates::certificates(&args),
             Self::Status(args) => status::run(&args),
+            Self::Why(args) => status::why(&args),
             Self::Rollout(args) => status::rollout(&args),
             Self::Admit(args) => review::admit(&args),
             Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),

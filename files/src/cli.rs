@@ -15,6 +15,7 @@ use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, ExplainArgs, RulesArgs};
 use crate::sources::cluster::{Connect, files_only};
+use crate::why::{self, PodArgs};
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
 const UNUSABLE: u8 = 2;
@@ -152,17 +153,45 @@ pub fn run<C>(
 )]
 struct Cli {
     #[command(subcommand)]
-    command: FileCommand,
+    command: Alone,
+}
+
+/// The commands of `poolgate-lint`.
+#[derive(Debug, Subcommand)]
+enum Alone {
+    /// Explain why a pod gets no node
+    Why {
+        /// What to explain
+        #[command(subcommand)]
+        about: About,
+    },
+    #[command(flatten)]
+    Files(FileCommand),
+}
+
+/// What `poolgate-lint why` explains.
+#[derive(Debug, Subcommand)]
+enum About {
+    /// Show which NodePool takes a pod, and why the others do not
+    Pod(Box<PodArgs>),
 }
 
 /// Runs the command line of the program `poolgate-lint` and returns its exit code.
 pub fn run_alone() -> ExitCode {
     let [files, lookup] = FILE_GROUPS;
-    let program = grouped(Cli::command(), &[files, lookup, OTHER_GROUP]);
+    let program = grouped(
+        Cli::command(),
+        &[files, ("Explain", &["why"]), lookup, OTHER_GROUP],
+    );
     let parsed = program
         .try_get_matches()
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    run(parsed, |cli| cli.command.run(Cli::command(), files_only))
+    run(parsed, |cli| match cli.command {
+        Alone::Why {
+            about: About::Pod(args),
+        } => why::run(&args),
+        Alone::Files(command) => command.run(Cli::command(), files_only),
+    })
 }
 
 /// The flags of `completions`.

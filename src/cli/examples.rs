@@ -30,9 +30,14 @@ pub const STATUS: &str = "\
 Examples:
   poolgate status
   poolgate status --context prod --probe      also call the webhooks
-  poolgate status --node ip-10-0-1-2.ec2.internal      why does this node stay?
   poolgate status --watch=30s
   poolgate status -o json";
+
+pub const WHY: &str = "\
+Examples:
+  poolgate why node ip-10-0-1-2.ec2.internal
+  poolgate why pool general
+  poolgate why pod -f deploy.yaml pools/";
 
 pub const ROLLOUT: &str = "\
 Examples:

@@ -1,5 +1,5 @@
 //! `poolgate status`: which webhooks are registered, whether they answer (with `--probe`), and the state of the
-//! NodePools. `poolgate rollout` reads the same repeatedly.
+//! NodePools. `poolgate rollout` reads the same repeatedly, and `poolgate why` more of one object.
 
 mod declared;
 mod deployments;
@@ -32,7 +32,7 @@ use declared::DeclaredFacts;
 use look::LookArgs;
 use report::Report;
 pub use rollout::{RolloutArgs, rollout};
-use why::Question;
+pub use why::{WhyArgs, why};
 
 /// Something is wrong.
 const WRONG: u8 = 1;
@@ -58,20 +58,19 @@ pub struct StatusArgs {
     #[arg(long)]
     probe: bool,
 
-    /// Explain why this node, or the node of this NodeClaim, stays
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "probe"])]
-    node: Option<String>,
-
-    /// Explain why drifted, expired, unhealthy, empty or deleted nodes of this NodePool stay
-    #[arg(long, value_name = "NAME", conflicts_with = "probe")]
-    pool: Option<String>,
-
     /// Print the field `cluster` of a policy file: the cluster's release, feature gates and webhook
     ///
     /// Reads the NodePool definition and Karpenter's Deployment.
-    #[arg(long, conflicts_with_all = ["pool", "node", "probe", "output", "watch"])]
+    #[arg(long, conflicts_with_all = ["probe", "output", "watch"])]
     print_facts: bool,
 
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+/// How an answer is shown.
+#[derive(Debug, Args)]
+struct ShowArgs {
     /// Output format. With --watch, JSON is one line per report
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     output: OutputFormat,
@@ -94,34 +93,14 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         }
         return Ok(exit_code(&[], &facts.unread()));
     }
-    loop {
-        let code = if let Some(question) = args.question() {
-            match read(&runtime, question.answer(&look)) {
-                Ok(whys) => {
-                    show(args, || json::from_whys(&whys), |width| whys.text(width))?;
-                    exit_code(&[], &whys.unread)
-                }
-                // The next look may succeed.
-                Err(error) if args.watch.is_some() => {
-                    terminal::remark(&terminal::clean(&format!("error: {error:#}")));
-                    UNREAD.into()
-                }
-                Err(error) => return Err(error),
-            }
-        } else {
-            let report = Report::of(&read(&runtime, look.once()));
-            show(
-                args,
-                || Ok(json::from_report(&report)),
-                |width| table::render(&report, width),
-            )?;
-            exit_code(&report.problems, &report.unread)
-        };
-        match args.watch {
-            Some(interval) => sleep(interval),
-            None => return Ok(code),
-        }
-    }
+    args.show.repeat(|| {
+        let report = Report::of(&read(&runtime, look.once()));
+        args.show.show(
+            || Ok(json::from_report(&report)),
+            |width| table::render(&report, width),
+        )?;
+        Ok(exit_code(&report.problems, &report.unread))
+    })
 }
 
 /// Waits for what is read of the cluster.
@@ -130,34 +109,41 @@ fn read<T>(runtime: &Runtime, reading: impl Future<Output = T>) -> T {
     runtime.block_on(reading)
 }
 
-impl StatusArgs {
-    /// What is asked about nodes.
-    fn question(&self) -> Option<Question<'_>> {
-        let node = self.node.as_deref().map(Question::Node);
-        node.or(self.pool.as_deref().map(Question::Pool))
-    }
-}
-
-fn show(
-    args: &StatusArgs,
-    json: impl FnOnce() -> serde_json::Result<Value>,
-    text: impl FnOnce(usize) -> String,
-) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if args.output == OutputFormat::Json {
-        let json = json()?;
-        return if args.watch.is_some() {
-            writeln!(out, "{json}")
-        } else {
-            writeln!(out, "{json:#}")
+impl ShowArgs {
+    /// Answers once, or until it is interrupted. Then the next answer may succeed where one fails.
+    fn repeat(&self, mut answer: impl FnMut() -> anyhow::Result<ExitCode>) -> anyhow::Result<ExitCode> {
+        let Some(interval) = self.watch else {
+            return answer();
         };
+        loop {
+            if let Err(error) = answer() {
+                terminal::remark(&terminal::clean(&format!("error: {error:#}")));
+            }
+            sleep(interval);
+        }
     }
-    if args.watch.is_some() && out.is_terminal() {
-        write!(out, "{CLEAR}")?;
+
+    fn show(
+        &self,
+        json: impl FnOnce() -> serde_json::Result<Value>,
+        text: impl FnOnce(usize) -> String,
+    ) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        if self.output == OutputFormat::Json {
+            let json = json()?;
+            return if self.watch.is_some() {
+                writeln!(out, "{json}")
+            } else {
+                writeln!(out, "{json:#}")
+            };
+        }
+        if self.watch.is_some() && out.is_terminal() {
+            write!(out, "{CLEAR}")?;
+        }
+        let width = terminal::width().unwrap_or(WITHOUT_TERMINAL);
+        write!(out, "{}", text(width))?;
+        out.flush()
     }
-    let width = terminal::width().unwrap_or(WITHOUT_TERMINAL);
-    write!(out, "{}", text(width))?;
-    out.flush()
 }
 
 fn exit_code(problems: &[String], unread: &[String]) -> ExitCode {

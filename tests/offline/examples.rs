@@ -60,6 +60,15 @@ impl Scene {
             ("pool.yaml", SOUND),
             ("policy.yaml", policy),
             ("cases.yaml", CASES),
+            (
+                "deploy.yaml",
+                include_str!("../../docs/examples/pods/deploy.yaml"),
+            ),
+            (
+                "daemonsets.yaml",
+                include_str!("../cases/why/machines/daemons.yaml"),
+            ),
+            ("types.json", include_str!("../cases/why/machines/types.json")),
             ("crd.yaml", &crd),
             ("base.env", "NAME=general\n"),
             ("prod.env", "NODES=10\n"),
@@ -111,8 +120,12 @@ impl Scene {
         let help = if is_for_a_cluster(line) { " --help" } else { "" };
         // For zsh; the shell of the tests is bash.
         let outcome = self.typed(&format!("fpath=(. .); {line}{help}"));
-        // A review may be denied, and a difference found.
-        let most = i32::from(line.contains("admit") || line.contains("--diff"));
+        // A review may be denied, a difference found, and a pod refused.
+        let most = i32::from(
+            ["admit", "--diff", "why pod"]
+                .iter()
+                .any(|one| line.contains(one)),
+        );
         let code = outcome.status.code();
         assert!(
             code.is_some_and(|code| code <= most),
@@ -144,7 +157,10 @@ impl Scene {
 fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "gate", "reconcile", "certificates", "status", "rollout"];
     let named = line.split(' ').nth(1).unwrap_or_default();
-    commands.contains(&named) || line.contains(" --cluster")
+    commands.contains(&named)
+        || line.contains("why node")
+        || line.contains("why pool")
+        || line.contains(" --cluster")
 }
 
 #[test]

@@ -10,7 +10,6 @@ mod live;
 mod moment;
 mod notes;
 mod plan;
-mod pools;
 mod subject;
 mod svg;
 mod week;
@@ -28,14 +27,13 @@ use poolgate_core::json::Json;
 use poolgate_core::pool::NodePool;
 
 use crate::format::summary;
-use crate::input::InputArgs;
+use crate::input::{FOUND, InputArgs, Pool, Reading, Rest};
 use crate::sources::Written;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::terminal::{self, OutputFormat, Progress};
 use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
-use pools::{FOUND, Pool, Pools};
 use subject::Subject;
 
 #[derive(Debug, Args)]
@@ -95,6 +93,12 @@ enum BudgetsCommand {
     Plan(PlanArgs),
 }
 
+const BUDGETS: Reading<'_> = Reading {
+    takes: &|found| found.pool.is_some(),
+    unknown: "the budgets are unknown",
+    needs_all: false,
+};
+
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     if let Some(BudgetsCommand::Plan(args)) = &args.command {
@@ -131,13 +135,13 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     for caution in manifests.projects.cautions(&manifests.karpenter) {
         terminal::remark(&caution);
     }
-    let Pools {
-        all: mut pools,
+    let mut pools = Vec::new();
+    let Rest {
         mut complaints,
         code,
         others,
         skipped,
-    } = Pools::read(&manifests);
+    } = BUDGETS.each(&manifests, &mut |applied| pools.extend(applied.pool()));
     if let Some(live) = &mut live {
         complaints.append(&mut live.complaints);
         let project = manifests.projects.for_folder(Path::new("."));

@@ -1,5 +1,6 @@
 //! What the commands on files read, and what they check it by: one set of flags, and the project of each file.
 
+mod pools;
 mod project;
 
 use std::env;
@@ -18,6 +19,7 @@ use crate::sources::{
     folders, is_excluded, patterns,
 };
 
+pub(crate) use pools::{Applied, FOUND, Pool, Reading, Rest};
 pub(crate) use project::{Project, Projects};
 
 /// The flags for it.

@@ -16,7 +16,7 @@ mod render;
 mod renderable;
 mod templates;
 
-pub(crate) use documents::{Class, SourceDocument, SourceText, pools};
+pub(crate) use documents::{Class, SourceDocument, SourceObject, SourceText, pools};
 pub(crate) use inputs::{Excludes, Identity, Input, Skipped, Source, find, folders, is_excluded, patterns};
 pub(crate) use left_alone::{LeftAlone, depends_on_variable, is_open};
 pub(crate) use outputs::Written;

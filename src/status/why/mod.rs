@@ -1,4 +1,4 @@
-//! `poolgate status --node` and `--pool`: why a node stays.
+//! `poolgate why`: why a node stays, and which NodePool takes a pod.
 //!
 //! Karpenter alone knows its candidates, so its own events come first. Core finds the causes, from the same objects that
 //! Karpenter looks at.
@@ -8,13 +8,95 @@ mod look;
 mod page;
 mod report;
 
+use std::process::ExitCode;
+
 use anyhow::bail;
+use clap::{Args, Subcommand};
+use poolgate_files::why::PodArgs;
 
 use super::facts::{Facts, KnownClaim, Read};
-use super::look::Look;
+use super::look::{Look, LookArgs};
+use super::{ShowArgs, exit_code, json, read};
+use crate::cluster::ClusterReader;
 use crate::cluster::objects::NODES;
 pub use look::More;
 pub use report::{Keeps, Why, Whys};
+
+/// The examples at the end of the `--help` of what asks a cluster. A test runs every line.
+const EXAMPLES: &str = "\
+Examples:
+  poolgate why node ip-10-0-1-2.ec2.internal
+  poolgate why pool general --watch";
+
+/// What to explain.
+#[derive(Debug, Args)]
+pub struct WhyArgs {
+    #[command(subcommand)]
+    about: About,
+}
+
+#[derive(Debug, Subcommand)]
+enum About {
+    /// Explain why a node stays
+    #[command(after_help = EXAMPLES)]
+    Node(NodeArgs),
+    /// Explain why drifted, expired, unhealthy, empty or deleted nodes of a NodePool stay
+    #[command(after_help = EXAMPLES)]
+    Pool(PoolArgs),
+    /// Show which NodePool takes a pod, and why the others do not
+    ///
+    /// Exit codes: 0 a NodePool takes each pod, or may; 1 every NodePool refuses one of them; 2 something could not be read.
+    Pod(Box<PodArgs>),
+}
+
+#[derive(Debug, Args)]
+struct NodeArgs {
+    /// The name of the node, or of its NodeClaim
+    name: String,
+
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+#[derive(Debug, Args)]
+struct PoolArgs {
+    /// The name of the NodePool
+    name: String,
+
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+#[derive(Debug, Args)]
+struct AnswerArgs {
+    #[command(flatten)]
+    look: LookArgs,
+
+    #[command(flatten)]
+    show: ShowArgs,
+}
+
+/// Answers, once or repeatedly. Returns the exit code.
+pub fn why(args: &WhyArgs) -> anyhow::Result<ExitCode> {
+    match &args.about {
+        About::Node(NodeArgs { name, answer }) => answer.about(Question::Node(name)),
+        About::Pool(PoolArgs { name, answer }) => answer.about(Question::Pool(name)),
+        About::Pod(args) => poolgate_files::why::run(args),
+    }
+}
+
+impl AnswerArgs {
+    fn about(&self, question: Question<'_>) -> anyhow::Result<ExitCode> {
+        let (runtime, client) = ClusterReader::connect(&self.look.cluster)?.into_parts();
+        let look = self.look.look(&client, false);
+        self.show.repeat(|| {
+            let whys = read(&runtime, question.answer(&look))?;
+            self.show
+                .show(|| json::from_whys(&whys), |width| whys.text(width))?;
+            Ok(exit_code(&[], &whys.unread))
+        })
+    }
+}
 
 /// The requested nodes.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! Why a node stays: what `poolgate status` says beside real Karpenter, which keeps it for that reason.
+//! Why a node stays: what `poolgate why` says beside real Karpenter, which keeps it for that reason.
 
 use serde_json::{Value, json};
 
@@ -11,20 +11,20 @@ use crate::support::program;
 use crate::support::readme::block_of;
 use crate::support::recording::name;
 
-const PAGE: &str = include_str!("../../../docs/status.md");
+const PAGE: &str = include_str!("../../../docs/why.md");
 
 const DO_NOT_DISRUPT: &str = "karpenter.sh/do-not-disrupt";
 
 /// What the command says about nodes.
-fn status(guarded: &Guarded, arguments: &[&str]) -> Outcome {
+fn why(guarded: &Guarded, arguments: &[&str]) -> Outcome {
     let kubeconfig = guarded.cluster.plane().kubeconfig().to_str().expect("a path");
-    program::run(&[&["status", "--kubeconfig", kubeconfig], arguments].concat(), "")
+    program::run(&[&["why"], arguments, &["--kubeconfig", kubeconfig]].concat(), "")
 }
 
 /// What it says about the one node of a pool; `None` if an API server without a processor has kept it from reading all.
 fn node_of(guarded: &Guarded, pool: &str) -> Option<Value> {
     let node = name(&guarded.cluster.nodes(pool)[0]).to_owned();
-    let said = status(guarded, &["--output=json", "--node", &node]);
+    let said = why(guarded, &["node", &node, "--output=json"]);
     let report: Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     if report["unread"] != json!([]) {
@@ -183,7 +183,7 @@ fn what_keeps_a_node_is_said_and_karpenter_says_the_same() {
     }
     // As text, and all of a pool that should go.
     for (pool, wanted, ..) in EXPECTED {
-        let said = status(&guarded, &["--pool", pool]).success();
+        let said = why(&guarded, &["pool", pool]).success();
         println!("{said}");
         let longest = said.lines().filter(|line| !line.contains("kubectl "));
         let longest = longest.map(|line| line.chars().count()).max();
@@ -194,7 +194,7 @@ fn what_keeps_a_node_is_said_and_karpenter_says_the_same() {
             "{said}"
         );
         if pool == "full" {
-            let page = block_of(PAGE, "console", "$ poolgate status --pool full");
+            let page = block_of(PAGE, "console", "$ poolgate why pool full");
             let (_, shown) = page.split_once("Kept by").expect("the causes");
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(

@@ -38,8 +38,12 @@ fn status(installed: &Installed, arguments: &[&str]) -> Outcome {
 
 /// What it says to whoever has a kubeconfig.
 fn status_by(kubeconfig: &Path, arguments: &[&str]) -> Outcome {
+    run_by(kubeconfig, &[&["status"], arguments].concat())
+}
+
+fn run_by(kubeconfig: &Path, arguments: &[&str]) -> Outcome {
     let kubeconfig = kubeconfig.to_str().expect("a path");
-    program::run(&[&["status", "--kubeconfig", kubeconfig], arguments].concat(), "")
+    program::run(&[arguments, &["--kubeconfig", kubeconfig]].concat(), "")
 }
 
 /// What it says to an administrator as JSON, with the exit code.
@@ -49,7 +53,11 @@ fn report(installed: &Installed, arguments: &[&str]) -> (Option<i32>, Value) {
 
 /// The same to whoever has a kubeconfig.
 fn report_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
-    let said = status_by(kubeconfig, &[&["--output=json"], arguments].concat());
+    json_by(kubeconfig, &[&["status"], arguments].concat())
+}
+
+fn json_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
+    let said = run_by(kubeconfig, &[arguments, &["--output=json"]].concat());
     let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
     (said.status.code(), report)
 }
@@ -331,7 +339,7 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     );
     assert!(all["policy"]["stored"].is_string(), "{all:#}");
 
-    let (code, why) = report_by(&viewer, &["--node=node-a"]);
+    let (code, why) = json_by(&viewer, &["why", "node", "node-a"]);
     assert_eq!((code, &why["unread"]), (Some(0), &json!([])), "{why:#}");
     assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
 
@@ -346,7 +354,7 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     );
     assert_eq!(said["nodePools"][0]["nodes"], 1, "{said:#}");
 
-    let gone = status_by(&viewer, &["--node=node-x"]);
+    let gone = run_by(&viewer, &["why", "node", "node-x"]);
     assert!(gone.stderr.contains("does not exist (any more)"), "{gone:?}");
 
     let probed = status_by(&viewer, &["--probe"]);
