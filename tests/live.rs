@@ -33,6 +33,7 @@ mod live {
         mod neighbours;
         mod over_limit;
         mod overrun;
+        mod pods;
         mod predicted;
         mod repair;
         mod replace;

@@ -17,6 +17,7 @@ use crate::cluster::objects::{
     ClaimObject, DeploymentObject, Interned, NodeKinds, NodeObject, Origin, PoolObject, SeenClaim, SeenNode,
 };
 use crate::cluster::webhooks::Webhook;
+use crate::serving::registration::host_and_path;
 
 /// A value that was read, or why it was not.
 pub type Read<T> = Result<T, String>;
@@ -125,6 +126,13 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Whether the gate is registered, if that is known.
+    pub fn has_gate(&self) -> Option<bool> {
+        let webhooks = self.webhooks.as_ref().ok()?;
+        let mut paths = webhooks.iter().map(|webhook| host_and_path(webhook).1);
+        Some(paths.any(|path| path.starts_with("/gate")))
+    }
+
     /// The policy, if it is known.
     pub fn policy(&self) -> Option<Policy> {
         let text = self.policy.as_ref().ok()?.as_deref();

@@ -87,10 +87,7 @@ impl Report {
     /// Makes the report from what is known.
     pub fn of(facts: &Facts) -> Self {
         let webhooks = facts.webhooks.as_ref().ok();
-        let has_gate = webhooks.map(|webhooks| {
-            let mut paths = webhooks.iter().map(|webhook| host_and_path(webhook).1);
-            paths.any(|path| path.starts_with("/gate"))
-        });
+        let has_gate = facts.has_gate();
         let mut report = Self {
             now: facts.now,
             namespace: facts.namespace.clone(),

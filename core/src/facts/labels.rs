@@ -14,7 +14,7 @@ pub(crate) const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
 pub(crate) const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 
 /// The label that names the machine itself.
-pub(crate) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
+pub const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// The label for the processor architecture.
 pub(crate) const ARCH_LABEL: &str = "kubernetes.io/arch";
 /// The label for the operating system.

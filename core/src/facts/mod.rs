@@ -20,11 +20,10 @@ pub use installed::{Installed, NODEPOOL_DEFINITION, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
 pub(crate) use labels::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, HOSTNAME_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL,
-    WINDOWS_BUILD_LABEL, ZONE_LABEL, as_read, is_kubernetes_own, is_on_every_instance_type, is_restricted,
-    is_well_known,
+    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL, WINDOWS_BUILD_LABEL,
+    ZONE_LABEL, as_read, is_kubernetes_own, is_on_every_instance_type, is_restricted, is_well_known,
 };
-pub use labels::{NODEPOOL_LABEL, canonical_label, selection_of};
+pub use labels::{HOSTNAME_LABEL, NODEPOOL_LABEL, canonical_label, selection_of};
 pub use node_class::NodeClassMismatch;
 pub use operator::Operator;
 pub use provider::{

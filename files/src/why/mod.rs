@@ -41,12 +41,12 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PodArgs {
-    /// The files or directories of the NodePools
-    #[arg(value_name = "POOLS", required = true)]
-    pools: Vec<PathBuf>,
+    /// The pod, or with --file the files or directories of the NodePools
+    #[arg(value_name = "NAMESPACE/NAME | POOLS", required = true)]
+    names: Vec<PathBuf>,
 
     /// A file of pods, or of what makes them, such as Deployments and Jobs. May be repeated
-    #[arg(short, long, value_name = "FILE", required = true)]
+    #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
 
     /// The provider's instance types, as a JSON list
@@ -62,6 +62,39 @@ pub struct PodArgs {
 
     #[command(flatten, next_help_heading = "Read")]
     input: InputArgs,
+}
+
+impl PodArgs {
+    /// Namespace and name of the pod of a cluster; `None` if the pods are in files.
+    pub fn of_cluster(&self) -> anyhow::Result<Option<(&str, &str)>> {
+        if !self.file.is_empty() {
+            return Ok(None);
+        }
+        let named = match self.names.as_slice() {
+            [name] => name.to_str().and_then(|name| name.split_once('/')),
+            _ => None,
+        };
+        let is_name = |text: &str| !text.is_empty() && !text.contains('/');
+        let named = named.filter(|(namespace, name)| is_name(namespace) && is_name(name));
+        named
+            .map(Some)
+            .context("write the pod as NAMESPACE/NAME, or name the file of the pods: --file FILE POOLS")
+    }
+
+    /// The instance types, if a file of them is named.
+    pub fn types(&self) -> anyhow::Result<Option<Vec<InstanceType>>> {
+        let types = self.instance_types.as_ref().map(|path| {
+            let text =
+                fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+            InstanceType::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))
+        });
+        types.transpose()
+    }
+
+    /// The output format.
+    pub const fn output(&self) -> OutputFormat {
+        self.output
+    }
 }
 
 /// Where something stands.
@@ -89,17 +122,14 @@ impl fmt::Display for Place {
 
 /// Runs the command. A closed pipe is not a failure.
 pub fn run(args: &PodArgs) -> anyhow::Result<ExitCode> {
-    let types = args.instance_types.as_ref().map(|path| {
-        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        InstanceType::parse(&text).map_err(|why| anyhow!("{}: {why}", path.display()))
-    });
-    let types = types.transpose()?;
+    ensure!(!args.file.is_empty(), "name the file of the pods: --file FILE");
+    let types = args.types()?;
     let written = Written::stdout();
     let (of_pods, of_pools) = {
         let _reading = Progress::of("reading");
         (
             args.input.manifests(&args.file, &written)?,
-            args.input.manifests(&args.pools, &written)?,
+            args.input.manifests(&args.names, &written)?,
         )
     };
     for caution in of_pools.projects.cautions(&of_pools.karpenter) {
@@ -121,7 +151,7 @@ pub fn run(args: &PodArgs) -> anyhow::Result<ExitCode> {
     ensure!(
         !pools.is_empty() || rest.code > 0,
         "no NodePool found in {}",
-        listed(&args.pools)
+        listed(&args.names)
     );
     let code = pods.code.max(rest.code);
     let complaints: Vec<String> = [pods, rest]

@@ -6,20 +6,24 @@
 mod events;
 mod look;
 mod page;
+mod pod;
 mod report;
+mod volumes;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
+use poolgate_files::terminal::{self, OutputFormat};
 use poolgate_files::why::PodArgs;
 
 use super::facts::{Facts, KnownClaim, Read};
 use super::look::{Look, LookArgs};
-use super::{ShowArgs, exit_code, json, read};
+use super::{ShowArgs, UNREAD, WRONG, exit_code, json, read};
 use crate::cluster::ClusterReader;
 use crate::cluster::objects::NODES;
 pub use look::More;
+use pod::PodWhy;
 pub use report::{Keeps, Why, Whys};
 
 /// The examples at the end of the `--help` of what asks a cluster. A test runs every line.
@@ -46,7 +50,7 @@ enum About {
     /// Show which NodePool takes a pod, and why the others do not
     ///
     /// Exit codes: 0 a NodePool takes each pod, or may; 1 every NodePool refuses one of them; 2 something could not be read.
-    Pod(Box<PodArgs>),
+    Pod(Box<PodQuestion>),
 }
 
 #[derive(Debug, Args)]
@@ -68,6 +72,15 @@ struct PoolArgs {
 }
 
 #[derive(Debug, Args)]
+struct PodQuestion {
+    #[command(flatten)]
+    pod: PodArgs,
+
+    #[command(flatten, next_help_heading = "Cluster")]
+    look: LookArgs,
+}
+
+#[derive(Debug, Args)]
 struct AnswerArgs {
     #[command(flatten)]
     look: LookArgs,
@@ -81,7 +94,28 @@ pub fn why(args: &WhyArgs) -> anyhow::Result<ExitCode> {
     match &args.about {
         About::Node(NodeArgs { name, answer }) => answer.about(Question::Node(name)),
         About::Pool(PoolArgs { name, answer }) => answer.about(Question::Pool(name)),
-        About::Pod(args) => poolgate_files::why::run(args),
+        About::Pod(question) => question.answer(),
+    }
+}
+
+impl PodQuestion {
+    fn answer(&self) -> anyhow::Result<ExitCode> {
+        let Some((namespace, name)) = self.pod.of_cluster()? else {
+            return poolgate_files::why::run(&self.pod);
+        };
+        let (runtime, client) = ClusterReader::connect(&self.look.cluster)?.into_parts();
+        let look = self.look.look(&client, false);
+        let why = read(&runtime, PodWhy::read(&look, namespace, name, self.pod.types()?))?;
+        terminal::print(match self.pod.output() {
+            OutputFormat::Human => why.text(),
+            OutputFormat::Json => serde_json::to_string_pretty(&why.json()?)? + "\n",
+        })?;
+        let problems = why.answer().is_refused_by_all();
+        Ok(match (why.unread.is_empty(), problems) {
+            (false, _) => UNREAD.into(),
+            (true, true) => WRONG.into(),
+            (true, false) => ExitCode::SUCCESS,
+        })
     }
 }
 
