@@ -12,13 +12,16 @@ use serde::de::IgnoredAny;
 use super::api::{ApiError, Deadline};
 use super::collection::Collection;
 use super::managed_fields::ManagedFields;
-use super::objects::Metadata;
+use super::objects::{Metadata, Texts};
 
 /// Where mutating configurations are.
 pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
 /// Where validating configurations are.
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/// The annotation with the failure policy that was installed. Somebody may have changed it since, to let NodePools pass.
+const FAILURE_POLICY: &str = "poolgate.dev/failure-policy";
 
 /// The configurations for reviews, each with its path.
 pub const OF_REVIEWS: &[(&str, &str)] = &[
@@ -45,7 +48,7 @@ pub async fn fetch(
     for (path, name) in names {
         let collection = Collection::<WebhookConfiguration>::new(client.clone(), path);
         let read = collection.get_opt(name, Deadline::within(limit)).await?;
-        configurations.extend(read.map(|configuration| (path, configuration.with_writers())));
+        configurations.extend(read.map(|configuration| (path, configuration.with_metadata())));
     }
     Ok(configurations)
 }
@@ -54,7 +57,7 @@ pub async fn fetch(
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct WebhookConfiguration {
     #[serde(default)]
-    pub metadata: Metadata<IgnoredAny, IgnoredAny, ManagedFields>,
+    pub metadata: Metadata<IgnoredAny, Texts, ManagedFields>,
     #[serde(default)]
     pub webhooks: Vec<Webhook>,
 }
@@ -65,11 +68,14 @@ impl WebhookConfiguration {
         self.metadata.managed_fields.writers("caBundle")
     }
 
-    fn with_writers(mut self) -> Self {
+    /// Tells each webhook what the metadata of all say.
+    fn with_metadata(mut self) -> Self {
         let writers: Vec<&str> = self.ca_bundle_writers().into_iter().collect();
         let writers = writers.join(", ");
+        let is_to_fail_closed = self.metadata.annotation(FAILURE_POLICY) == Some("Fail");
         for webhook in &mut self.webhooks {
             webhook.client_config.written_by.clone_from(&writers);
+            webhook.is_to_fail_closed = is_to_fail_closed;
         }
         self
     }
@@ -85,6 +91,9 @@ pub struct Webhook {
     pub rules: Vec<Rule>,
     #[serde(default)]
     pub failure_policy: String,
+    /// Whether it was installed to fail closed.
+    #[serde(skip)]
+    pub is_to_fail_closed: bool,
 }
 
 /// The target of its calls.

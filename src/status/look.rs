@@ -112,15 +112,22 @@ impl Look<'_> {
             self.list::<ConfigMap>(&ledgers, of_ledgers),
             self.list(EVENTS, of_events),
         );
+        let deployments: Read<Vec<DeploymentObject>> =
+            deployments.map(|found| found.into_iter().flatten().collect());
+        let reconciler = reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now())));
+        let reconciler = match &deployments {
+            Ok(deployments) => reconciler.map(|found| Some(found?.among(deployments))),
+            Err(_) => reconciler,
+        };
         let mut facts = Facts {
             now: Timestamp::now(),
             namespace,
             webhooks,
-            deployments: deployments.map(|found| found.into_iter().flatten().collect()),
+            deployments,
             asked: None,
             asked_of_claims: BTreeMap::new(),
             policy: policy.map(|map| map?.data?.remove("policy.yaml")),
-            reconciler: reconciler.map(|lease| Some(Reconciler::of(lease?, Timestamp::now()))),
+            reconciler,
             pools,
             claims: claims.map(|all: Vec<Value>| all.iter().filter_map(KnownClaim::of).collect()),
             nodes: nodes.map(|all: Vec<NodeObject>| all.into_iter().filter_map(KnownNode::of).collect()),

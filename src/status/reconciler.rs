@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 
 use crate::cluster::lease_age;
+use crate::cluster::objects::DeploymentObject;
 
 /// The holder of the reconcilers' Lease.
 #[derive(Debug, Clone)]
@@ -12,7 +13,12 @@ pub struct Reconciler {
     /// How long ago it was renewed, by the clock here, which may be wrong.
     pub renewed: Option<SignedDuration>,
     pub leads: bool,
+    /// Whether it is a pod of a Deployment that does not exist (any more).
+    pub is_gone: bool,
 }
+
+/// The Deployment of the reconciler.
+const DEPLOYMENT: &str = "poolgate-reconciler";
 
 impl Reconciler {
     /// The holder that the Lease names.
@@ -23,7 +29,21 @@ impl Reconciler {
         Self {
             leads: !holder.is_empty() && age.is_some_and(|age| age.is_valid),
             renewed: age.map(|age| age.renewed),
+            is_gone: false,
             holder,
+        }
+    }
+
+    /// The same among the Deployments that exist. A Lease is valid for some seconds after its holder has ended.
+    #[must_use]
+    pub fn among(self, deployments: &[DeploymentObject]) -> Self {
+        let pod = self.holder.strip_prefix(DEPLOYMENT);
+        let exists = deployments.iter().any(|one| &*one.metadata.name == DEPLOYMENT);
+        let is_gone = pod.is_some_and(|pod| pod.starts_with('-')) && !exists;
+        Self {
+            leads: self.leads && !is_gone,
+            is_gone,
+            ..self
         }
     }
 }
@@ -40,6 +60,10 @@ mod tests {
         let spec = json!({"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": seconds});
         let lease = serde_json::from_value(json!({"spec": spec})).expect("a Lease");
         Reconciler::of(lease, now)
+    }
+
+    fn named(name: &str) -> DeploymentObject {
+        serde_json::from_value(json!({"metadata": {"name": name}})).expect("a Deployment")
     }
 
     #[test]
@@ -61,6 +85,14 @@ mod tests {
             );
             assert_eq!(found.renewed, Some(SignedDuration::from_secs(ago)));
         }
+        let pod = found("poolgate-reconciler-7d9", 5, 15);
+        assert!(pod.clone().among(&[named("poolgate-reconciler")]).leads);
+        let gone = pod.among(&[named("poolgate")]);
+        assert!(gone.is_gone && !gone.leads);
+        assert!(
+            found("elsewhere", 5, 15).among(&[]).leads,
+            "it runs outside of the cluster"
+        );
         let never = Reconciler::of(Lease::default(), Timestamp::UNIX_EPOCH);
         assert_eq!((never.leads, never.renewed, &*never.holder), (false, None, ""));
     }

@@ -232,6 +232,9 @@ fn reconciler(reconciler: &Reconciler) -> String {
     });
     match (&*reconciler.holder, reconciler.leads) {
         ("", _) => "no leader".into(),
+        (holder, _) if reconciler.is_gone => {
+            format!("no leader: {holder} led, {renewed}, and its Deployment is gone")
+        }
         (holder, true) => format!("{holder} leads, {renewed}"),
         (holder, false) => format!("no leader by the local clock; {holder} led, {renewed}"),
     }

@@ -239,10 +239,23 @@ clientConfig:
 {{- end }}
 {{- end }}
 
+{{- /* The failure policy of reviews. */ -}}
+{{- define "poolgate.failurePolicy" -}}
+{{ .Values.failurePolicy | default (ternary "Fail" "Ignore" (eq (include "poolgate.enforces" .) "true")) }}
+{{- end }}
+
+{{- /* With the failure policy that is installed, `poolgate status` finds one that somebody has changed. Takes (root,
+failurePolicy: empty if the paths say it). */ -}}
 {{- define "poolgate.webhookAnnotations" -}}
-{{- if eq .Values.certificates.from "cert-manager" }}
+{{- $issuer := eq .root.Values.certificates.from "cert-manager" }}
+{{- if or .failurePolicy $issuer }}
   annotations:
-    cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/poolgate
+{{- with .failurePolicy }}
+    poolgate.dev/failure-policy: {{ . }}
+{{- end }}
+{{- if $issuer }}
+    cert-manager.io/inject-ca-from: {{ .root.Release.Namespace }}/poolgate
+{{- end }}
 {{- end }}
 {{- end }}
 

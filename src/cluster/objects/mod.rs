@@ -147,7 +147,7 @@ impl<A> Metadata<Texts, A> {
     }
 }
 
-impl<L> Metadata<L, Texts> {
+impl<L, M> Metadata<L, Texts, M> {
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(String::as_str)
     }

@@ -127,8 +127,12 @@ pub fn compare<'w>(
         if let Some(lacks) = unasked(&webhook.rules, resource, operations) {
             comparison.problems.push(problem(Problem::Rules, lacks));
         }
-        if path == STRICT && webhook.failure_policy == "Ignore" {
-            let text = format!("{STRICT} fails closed, but failurePolicy Ignore fails open");
+        if webhook.failure_policy == "Ignore" && (path == STRICT || webhook.is_to_fail_closed) {
+            let text = if path == STRICT {
+                format!("{STRICT} fails closed, but failurePolicy Ignore fails open")
+            } else {
+                "it was installed to fail closed, but failurePolicy Ignore fails open".to_owned()
+            };
             comparison.problems.push(problem(Problem::FailurePolicy, text));
         }
     }

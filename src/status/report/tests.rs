@@ -91,6 +91,7 @@ fn well() -> Facts {
             holder: "one".into(),
             renewed: Some(SignedDuration::from_secs(2)),
             leads: true,
+            is_gone: false,
         })),
         pools: Ok(vec![pool("5", &json!({}))]),
         claims: Ok(Vec::new()),
@@ -393,6 +394,7 @@ fn nodes_that_nobody_would_let_go_are_wrong() {
         holder: "one".into(),
         renewed: Some(SignedDuration::from_mins(1)),
         leads: false,
+        is_gone: false,
     };
     for reconciler in [None, Some(dead)] {
         facts.reconciler = Ok(reconciler);

@@ -95,6 +95,7 @@ impl Cluster {
                 holder: "one".into(),
                 renewed: None,
                 leads: true,
+                is_gone: false,
             })),
             pools: Ok(vec![read(self.pool.clone())]),
             claims: Ok(KnownClaim::of(&self.claim).into_iter().collect()),

@@ -13,6 +13,7 @@ use crate::support::full::full;
 use crate::support::kubelet::{Pod, run_pod};
 use crate::support::nodepool::node_pool;
 use crate::support::process::Outcome;
+use crate::support::program;
 use crate::support::readme::{block, block_of};
 use crate::support::rendered::rendered;
 use crate::support::services::Services;
@@ -137,6 +138,10 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, back: &
     );
     let in_force = shell(clone.path(), Some(plane.kubeconfig()), in_force).success();
     assert_eq!(in_force, "Ignore");
+    let kubeconfig = plane.kubeconfig().to_str().expect("a path");
+    let status = program::run(&["status", "--kubeconfig", kubeconfig], "");
+    let words: Vec<&str> = status.stdout.split_whitespace().collect();
+    assert!(words.join(" ").contains("it was installed to fail closed"), "{status:?}");
     wait_for("NodePools to come in", || {
         create(plane, "late").status.success().then_some(())
     });

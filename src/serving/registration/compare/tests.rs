@@ -147,6 +147,35 @@ fn each_mistake_is_found_where_it_is() {
 }
 
 #[test]
+fn a_webhook_that_was_installed_to_fail_closed_is_reported_while_it_fails_open() {
+    let setting = Setting::new();
+    for (policy, is_to_fail_closed, expected) in [
+        ("Ignore", true, 1),
+        ("Fail", true, 0),
+        ("Ignore", false, 0),
+        ("Fail", false, 0),
+    ] {
+        let mut webhooks: Vec<Webhook> = setting
+            .all()
+            .into_iter()
+            .map(|webhook| serde_json::from_value(webhook).expect("a webhook"))
+            .collect();
+        let review = &mut webhooks[1];
+        review.failure_policy = policy.to_owned();
+        review.is_to_fail_closed = is_to_fail_closed;
+        let problems = compare(&webhooks, &setting.serves, Some(&setting.shown)).problems;
+        let of_policy = problems
+            .iter()
+            .filter(|(problem, _)| *problem == Problem::FailurePolicy);
+        assert_eq!(
+            of_policy.count(),
+            expected,
+            "{policy} {is_to_fail_closed}: {problems:?}"
+        );
+    }
+}
+
+#[test]
 fn a_path_at_which_nobody_asks_is_reported() {
     let mut setting = Setting::new();
     let all = setting.all();

@@ -45,6 +45,7 @@ fn written_by_others(text: &str) -> Facts {
             holder: format!("one{text}"),
             renewed: None,
             leads: true,
+            is_gone: false,
         })),
         ..well()
     };
