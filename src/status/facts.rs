@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::nodelimit::plan::{Claim, Node};
 use poolgate_core::nodelimit::why::{Condition, Details};
+use poolgate_core::pods::Needs;
 use poolgate_core::policy::Policy;
 use serde::Deserialize as _;
 use serde_json::Value;
@@ -121,6 +122,8 @@ pub struct Facts {
     pub pools: Read<Vec<PoolObject>>,
     pub claims: Read<Vec<KnownClaim>>,
     pub nodes: Read<Vec<KnownNode>>,
+    /// The needs of the pods for which the scheduler finds no node.
+    pub waiting: Read<Vec<Arc<Needs>>>,
     pub ledgers: Read<Vec<StoredLedger>>,
     pub events: Read<Vec<Event>>,
 }

@@ -1,6 +1,7 @@
 //! Reads the cluster, and calls the webhooks by dry runs if requested.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,6 +17,7 @@ use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::api::LEDGER_LABEL;
 use poolgate_core::facts::NODEPOOL_LABEL;
+use poolgate_core::pods::Needs;
 use poolgate_files::sources::cluster::KubeArgs;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
@@ -23,7 +25,10 @@ use serde_json::{Value, json};
 use super::deployments::DEPLOYMENTS;
 use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
-use crate::cluster::objects::{DeploymentObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PoolObject};
+use crate::cluster::objects::{
+    DeploymentObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodKinds, PodLocation, PodObject,
+    PoolObject,
+};
 use crate::cluster::webhooks::Webhook;
 use crate::cluster::{Collection, Deadline, LedgerArgs, call, leases_path, ledgers, ledgers_path};
 use crate::serving::admission::inquiry;
@@ -102,13 +107,17 @@ impl Look<'_> {
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
         let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
         let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<DeploymentObject>(&deployments, name));
-        let (deployments, policy, reconciler, pools, claims, nodes, stored, events) = tokio::join!(
+        let (deployments, policy, reconciler, pools, claims, nodes, waiting, stored, events) = tokio::join!(
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
             self.get::<Lease>(&leases, "poolgate-reconciler"),
             self.pools(),
             self.list(NODE_CLAIMS, of_pools.clone()),
             self.list(NODES, of_pools),
+            self.list::<PodObject>(
+                PODS,
+                ListParams::default().fields("spec.nodeName=,status.phase=Pending")
+            ),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
             self.list(EVENTS, of_events),
         );
@@ -130,6 +139,7 @@ impl Look<'_> {
             reconciler,
             pools,
             claims: claims.map(|all: Vec<Value>| all.iter().filter_map(KnownClaim::of).collect()),
+            waiting: waiting.map(unschedulable),
             nodes: nodes.map(|all: Vec<NodeObject>| all.into_iter().filter_map(KnownNode::of).collect()),
             ledgers: stored.and_then(|maps| {
                 let read = maps.iter().map(ledgers::parse);
@@ -222,6 +232,18 @@ impl Look<'_> {
         });
         Ok(Asked { reports, error })
     }
+}
+
+/// The needs of those pods for which the scheduler finds no node.
+fn unschedulable(pods: Vec<PodObject>) -> Vec<Arc<Needs>> {
+    let mut kinds = PodKinds::default();
+    let located = pods.into_iter().filter_map(|pod| pod.location(&mut kinds));
+    located
+        .filter_map(|location| match location {
+            PodLocation::Unschedulable(needs) => Some(needs),
+            PodLocation::Bound(..) => None,
+        })
+        .collect()
 }
 
 fn template() -> Value {

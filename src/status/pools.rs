@@ -198,6 +198,7 @@ impl<'f> PoolFacts<'f> {
             notes.push(format!("{outstanding} admitted but not created yet"));
         }
         notes.extend(self.used_up.iter().cloned());
+        notes.extend(self.waiting());
         notes.extend(self.ledger_says());
         notes.extend(self.replacements());
         notes.extend(self.events());
@@ -242,6 +243,19 @@ impl<'f> PoolFacts<'f> {
     /// How many of its nodes poolgate holds.
     pub fn held(&self) -> Option<usize> {
         Some(self.nodes()?.filter(|node| node.marks.any_is_ours()).count())
+    }
+
+    /// The pods that wait for room in a full pool, and how it gets some.
+    fn waiting(&self) -> Option<String> {
+        let pool = &self.known.pool;
+        let waiting = self.facts.waiting.iter().flatten();
+        let count = waiting.filter(|needs| pool.could_serve(needs)).count();
+        let room = self
+            .known
+            .with_room()
+            .filter(|_| self.known.free() == Some(0) && count > 0)?;
+        let wait = if count == 1 { "pod waits" } else { "pods wait" };
+        Some(format!("{count} {wait} for a node. To give it room: {room}"))
     }
 
     /// NodeClaims that are being deleted keep their places.

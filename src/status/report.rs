@@ -283,6 +283,7 @@ fn unread(facts: &Facts) -> Vec<String> {
     let mut unread = facts::unread([
         ("webhook configurations", facts.webhooks.as_ref().err()),
         ("Deployments", facts.deployments.as_ref().err()),
+        ("Pods", facts.waiting.as_ref().err()),
         ("policy", facts.policy.as_ref().err()),
         ("reconcilers' Lease", facts.reconciler.as_ref().err()),
         ("NodePools", facts.pools.as_ref().err()),

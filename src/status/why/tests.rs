@@ -100,6 +100,7 @@ impl Cluster {
             pools: Ok(vec![read(self.pool.clone())]),
             claims: Ok(KnownClaim::of(&self.claim).into_iter().collect()),
             nodes: Ok(KnownNode::of(read(self.node.clone())).into_iter().collect()),
+            waiting: Ok(Vec::new()),
             ledgers: Ok(Vec::new()),
             events: Ok(self.of_pools.iter().cloned().map(read).collect()),
         };

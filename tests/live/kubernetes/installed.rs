@@ -141,7 +141,10 @@ fn fail_and_recover(plane: &ControlPlane, services: &Services, pod: Pod, back: &
     let kubeconfig = plane.kubeconfig().to_str().expect("a path");
     let status = program::run(&["status", "--kubeconfig", kubeconfig], "");
     let words: Vec<&str> = status.stdout.split_whitespace().collect();
-    assert!(words.join(" ").contains("it was installed to fail closed"), "{status:?}");
+    assert!(
+        words.join(" ").contains("it was installed to fail closed"),
+        "{status:?}"
+    );
     wait_for("NodePools to come in", || {
         create(plane, "late").status.success().then_some(())
     });

@@ -117,7 +117,7 @@ impl Pool {
     }
 
     /// True if a new node might take a pod, or that cannot be determined.
-    pub(crate) fn could_serve(&self, needs: &Needs) -> bool {
+    pub fn could_serve(&self, needs: &Needs) -> bool {
         !matches!(
             self.template.compare(needs, &Facts::default()),
             Comparison::Conflicts(_)
