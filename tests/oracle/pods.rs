@@ -270,7 +270,7 @@ fn a_pool_takes_a_pod_where_karpenters_scheduler_launches_a_node() {
                 types: Some(&types),
                 daemons: Some(&daemons),
                 left: Some(&left),
-                relaxes_min_values: false,
+                relaxes_min_values: Some(false),
             },
             volumes: None,
         };

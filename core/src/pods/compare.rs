@@ -90,10 +90,9 @@ struct Comparing<'c> {
 
 impl<'c> Comparing<'c> {
     fn try_all(&self, respects_preferences: bool) -> Comparison {
-        let attempts = self.attempts(respects_preferences);
-        let last = attempts.last().and_then(|attempt| attempt.required);
+        let last = self.needs.required.last();
         let (mut open, mut conflicts) = (None, Vec::<(usize, Conflict)>::new());
-        for attempt in attempts {
+        for attempt in self.attempts(respects_preferences) {
             let term = attempt.required.map_or(0, |term| term.index);
             match self.try_once(attempt) {
                 Ok(mut unknown) => {
@@ -143,7 +142,7 @@ impl<'c> Comparing<'c> {
         let terms = self.needs.required.iter().take(MOST_TERMS).map(Some);
         let terms = terms.chain(self.needs.required.is_empty().then_some(None));
         let mut attempts: Vec<_> = terms.map(|term| of(term, heaviest)).collect();
-        let last = attempts.last().and_then(|attempt| attempt.required);
+        let last = self.needs.required.last();
         let lighter = preferred
             .into_iter()
             .skip(1)

@@ -40,8 +40,8 @@ pub struct Machines<'m> {
     pub daemons: Option<&'m [Needs]>,
     /// What the pool's limits leave.
     pub left: Option<&'m Left>,
-    /// True if Karpenter launches nodes with fewer values than `minValues` (`--min-values-policy=BestEffort`).
-    pub relaxes_min_values: bool,
+    /// Whether Karpenter launches nodes with fewer values than `minValues` (`--min-values-policy=BestEffort`), if that is known.
+    pub relaxes_min_values: Option<bool>,
 }
 
 /// What limits leave, in thousandths, by resource; below 0 above a limit.
@@ -102,7 +102,8 @@ impl Machines<'_> {
             return Err(Conflict::Machines(shortfall));
         }
         let mut is_certain = left.iter().any(|(_, size)| *size == Size::Large);
-        if !self.relaxes_min_values {
+        let mut unknown = Vec::new();
+        if self.relaxes_min_values != Some(true) {
             for (key, least) in &template.min_values {
                 let large = left.iter().filter(|(_, size)| *size == Size::Large);
                 let count = |found: &mut dyn Iterator<Item = &(Machine<'_>, Size)>| {
@@ -110,7 +111,9 @@ impl Machines<'_> {
                     values.collect::<BTreeSet<_>>().len()
                 };
                 let most = count(&mut left.iter());
-                if most < *least {
+                if most < *least && self.relaxes_min_values.is_none() {
+                    unknown.push(Unknown::MinValuesPolicy);
+                } else if most < *least {
                     return Err(Conflict::Machines(Shortfall::MinValues(
                         key.clone(),
                         most,
@@ -120,11 +123,10 @@ impl Machines<'_> {
                 is_certain &= count(&mut large.into_iter()) >= *least;
             }
         }
-        Ok(if is_certain {
-            Vec::new()
-        } else {
-            vec![Unknown::Overhead]
-        })
+        if !is_certain && unknown.is_empty() {
+            unknown.push(Unknown::Overhead);
+        }
+        Ok(unknown)
     }
 
     /// Why the limits leave no room for a machine, whatever its size.

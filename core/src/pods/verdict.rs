@@ -22,6 +22,8 @@ pub enum Unknown {
     Label(String),
     /// Whether Karpenter ignores preferences of pods.
     PreferencePolicy,
+    /// Whether Karpenter launches nodes with fewer values than `minValues`.
+    MinValuesPolicy,
     /// The affinity has more terms than are tried.
     Terms,
     /// Which instance types there are.

@@ -31,8 +31,8 @@ pub struct Candidate {
     pub template: NodeTemplate,
     /// What its limits leave.
     pub left: Left,
-    /// Whether Karpenter launches its nodes with fewer values than `minValues`.
-    pub relaxes_min_values: bool,
+    /// Whether Karpenter launches its nodes with fewer values than `minValues`, if that is known.
+    pub relaxes_min_values: Option<bool>,
     /// Where it stands; `None` for one of a cluster.
     pub at: Option<Place>,
     /// Where its requirements and taints stand; empty in a cluster, where their paths say that.
@@ -54,7 +54,10 @@ impl Candidate {
                 .then(|| "it is static: Karpenter launches no node of it for pods".to_owned()),
             template: NodeTemplate::new(name, &view.template, policy),
             left: left(&view, usage.unwrap_or(&Json::Null)),
-            relaxes_min_values: policy.cluster.min_values_policy == Some(MinValuesPolicy::BestEffort),
+            relaxes_min_values: policy
+                .cluster
+                .min_values_policy
+                .map(|policy| policy == MinValuesPolicy::BestEffort),
             at: None,
             places: Vec::new(),
         }

@@ -50,6 +50,9 @@ fn depends(unknown: &Unknown) -> String {
         Unknown::PreferencePolicy => {
             "whether Karpenter ignores preferences (its flag --preference-policy)".to_owned()
         }
+        Unknown::MinValuesPolicy => {
+            "whether Karpenter relaxes minValues (cluster.minValuesPolicy in the policy)".to_owned()
+        }
         Unknown::Terms => "terms of its affinity after the 100th".to_owned(),
         Unknown::Machines => "its instance types (--instance-types)".to_owned(),
         Unknown::Overhead => "what DaemonSets and the kubelet take of a machine".to_owned(),

@@ -10,7 +10,7 @@ use crate::cluster::objects::{Metadata, Object};
 use crate::status::facts::Read;
 use crate::status::look::Look;
 
-/// How many combinations of places are kept; what comes after is left out.
+/// How many combinations of places are tried.
 const MOST: usize = 100;
 
 /// The labels that one place requires.
@@ -79,10 +79,13 @@ pub async fn places(look: &Look<'_>, namespace: &str, pod: &Value) -> Read<Vec<P
     for claim in claims(pod) {
         let places = places_of(look, namespace, &claim).await?;
         if !places.is_empty() {
+            if together.len().saturating_mul(places.len()) > MOST {
+                return Err(format!("they have more than {MOST} combinations of places"));
+            }
             let both = together
                 .iter()
                 .flat_map(|one| places.iter().map(|other| [&**one, other].concat()));
-            together = both.take(MOST).collect();
+            together = both.collect();
         }
     }
     together.retain(|place| !place.is_empty());

@@ -298,12 +298,42 @@ fn instance_types_decide_if_they_are_known() {
             machines: Machines {
                 types: Some(&types),
                 daemons: daemons.as_deref(),
-                ..Machines::default()
+                relaxes_min_values: Some(false),
+                left: None,
             },
             ..Facts::default()
         };
         let comparison = template(&pool).compare(&needs(&pod), &facts);
         assert_eq!(words(&comparison), expected, "{pool} {pod} {daemons:?}");
+    }
+}
+
+#[test]
+fn too_few_values_refuse_a_pod_only_if_karpenter_is_known_to_be_strict() {
+    let types = machines();
+    let pool = template(&json!({"requirements": [
+        {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 3},
+    ]}));
+    for (relaxes_min_values, expected) in [
+        (
+            Some(false),
+            r#"machines MinValues("node.kubernetes.io/instance-type", 2, 3)"#,
+        ),
+        (Some(true), "fits"),
+        (None, "open [MinValuesPolicy]"),
+    ] {
+        let machines = Machines {
+            types: Some(&types),
+            daemons: Some(&[]),
+            left: None,
+            relaxes_min_values,
+        };
+        let facts = Facts {
+            machines,
+            ..Facts::default()
+        };
+        let comparison = pool.compare(&needs(&json!({})), &facts);
+        assert_eq!(words(&comparison), expected, "{relaxes_min_values:?}");
     }
 }
 
@@ -323,7 +353,7 @@ fn limits_leave_room_for_small_machines_or_for_none() {
                 types,
                 daemons: Some(&[]),
                 left: Some(&left),
-                relaxes_min_values: false,
+                relaxes_min_values: None,
             };
             let facts = Facts {
                 machines,
