@@ -1,8 +1,6 @@
 //! A pod against a new node of a pool, as Karpenter's scheduler compares them: first with all preferences of the pod, then
 //! with fewer and fewer of them.
 
-use std::collections::BTreeMap;
-
 use super::labels::{Attempt, Offers, asked, judge, of_term, selected};
 use super::machines::Machines;
 use super::needs::{LabelRequirement, Needs, Where};
@@ -31,6 +29,19 @@ impl NodeTemplate {
     // karpenter: pkg/controllers/provisioning/scheduling/scheduler.go Scheduler.trySchedule
     // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go NodeClaim.CanAdd
     pub fn compare(&self, needs: &Needs, facts: &Facts<'_>) -> Comparison {
+        self.compare_with(&self.offers(), needs, facts)
+    }
+
+    /// Whether a new node might take one of these pods, by labels and taints.
+    pub fn could_take_any<'n>(&self, mut pods: impl Iterator<Item = &'n Needs>) -> bool {
+        let offers = self.offers();
+        pods.any(|needs| {
+            let comparison = self.compare_with(&offers, needs, &Facts::default());
+            !matches!(comparison, Comparison::Conflicts(_))
+        })
+    }
+
+    fn compare_with(&self, offers: &Offers<'_>, needs: &Needs, facts: &Facts<'_>) -> Comparison {
         if let Some(conflict) = self.ignored(needs) {
             return Comparison::Conflicts(vec![conflict]);
         }
@@ -38,7 +49,7 @@ impl NodeTemplate {
             template: self,
             needs,
             facts,
-            offers: self.offers(),
+            offers,
         };
         match (facts.ignores_preferences, comparing.try_all(true)) {
             (Some(true), _) => comparing.try_all(false),
@@ -85,7 +96,7 @@ struct Comparing<'c> {
     template: &'c NodeTemplate,
     needs: &'c Needs,
     facts: &'c Facts<'c>,
-    offers: Offers<'c>,
+    offers: &'c Offers<'c>,
 }
 
 impl<'c> Comparing<'c> {
@@ -169,17 +180,22 @@ impl<'c> Comparing<'c> {
             return Err(Conflict::Taint(taint.clone()));
         }
         let asked = asked(template, self.needs, attempt);
-        let mut unknown = judge(template, &asked, &self.offers)?;
-        let mut required: Required<'_> = BTreeMap::new();
-        for (key, (offered, _)) in &self.offers {
-            required.insert(key, offered.clone());
-        }
-        for (key, asked) in asked {
-            let selection = match required.remove(key) {
-                Some(offered) => offered.and(asked.selection),
-                None => asked.selection,
-            };
-            required.insert(key, selection);
+        let mut unknown = judge(template, &asked, self.offers)?;
+        // Only machines and the places of volumes are compared with both together.
+        let mut required = Required::new();
+        if self.facts.machines.types.is_some() || self.facts.volumes.is_some() {
+            required.extend(
+                self.offers
+                    .iter()
+                    .map(|(key, (offered, _))| (*key, offered.clone())),
+            );
+            for (key, asked) in asked {
+                let selection = match required.remove(key) {
+                    Some(offered) => offered.and(asked.selection),
+                    None => asked.selection,
+                };
+                required.insert(key, selection);
+            }
         }
         unknown.extend(self.try_volumes(&required)?);
         unknown.extend(self.others());

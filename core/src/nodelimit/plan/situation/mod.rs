@@ -69,7 +69,7 @@ impl<'p> Situation<'p> {
             settings: state.settings,
             wall: now.wall,
             clock: now.clock,
-            is_awaited: state.pending.iter().any(|needs| state.pool.could_serve(needs)),
+            is_awaited: state.pool.template.could_take_any(state.pending.iter().copied()),
             is_growing: counts.unseen > 0 || state.claims.iter().any(ClaimState::is_starting),
             is_draining: state
                 .claims

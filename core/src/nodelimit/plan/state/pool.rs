@@ -1,5 +1,6 @@
 //! A NodePool, and which pods its nodes could serve, as far as a plan depends on them.
 
+use std::iter;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
 use crate::facts::{ApiVersion, WHEN_EMPTY};
 use crate::json::Json;
-use crate::pods::{Comparison, Facts, Needs, NodeTemplate};
+use crate::pods::{Needs, NodeTemplate};
 use crate::policy::Policy;
 use crate::pool::NodePool;
 use crate::sha256::sha256_prefix;
@@ -118,10 +119,7 @@ impl Pool {
 
     /// True if a new node might take a pod, or that cannot be determined.
     pub fn could_serve(&self, needs: &Needs) -> bool {
-        !matches!(
-            self.template.compare(needs, &Facts::default()),
-            Comparison::Conflicts(_)
-        )
+        self.template.could_take_any(iter::once(needs))
     }
 
     /// True if its limit must never be exceeded.
