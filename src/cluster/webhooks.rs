@@ -6,6 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kube::Client;
+use poolgate_core::api::FAILURE_POLICY_ANNOTATION;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -19,9 +20,6 @@ pub const MUTATING: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhoo
 
 /// Where validating configurations are.
 pub const VALIDATING: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-
-/// The annotation with the failure policy that was installed. Somebody may have changed it since, to let NodePools pass.
-const FAILURE_POLICY: &str = "poolgate.dev/failure-policy";
 
 /// The configurations for reviews, each with its path.
 pub const OF_REVIEWS: &[(&str, &str)] = &[
@@ -72,7 +70,7 @@ impl WebhookConfiguration {
     fn with_metadata(mut self) -> Self {
         let writers: Vec<&str> = self.ca_bundle_writers().into_iter().collect();
         let writers = writers.join(", ");
-        let is_to_fail_closed = self.metadata.annotation(FAILURE_POLICY) == Some("Fail");
+        let is_to_fail_closed = self.metadata.annotation(FAILURE_POLICY_ANNOTATION) == Some("Fail");
         for webhook in &mut self.webhooks {
             webhook.client_config.written_by.clone_from(&writers);
             webhook.is_to_fail_closed = is_to_fail_closed;

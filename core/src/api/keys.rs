@@ -42,6 +42,10 @@ pub const HELD_ANNOTATION: &str = "poolgate.dev/held-for";
 /// The label or annotation by which a user keeps poolgate from unholding a node that it holds.
 pub const KEEP_MARK: &str = "poolgate.dev/keep";
 
+/// The annotation of a webhook configuration with the failure policy that was installed. Somebody may have changed it since,
+/// to let `NodePools` pass.
+pub const FAILURE_POLICY_ANNOTATION: &str = "poolgate.dev/failure-policy";
+
 /// The label of the `ConfigMap` that holds a pool's ledger.
 pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 
