@@ -4,17 +4,6 @@ use poolgate_core::api::API_VERSION;
 use serde_json::{Value, json};
 
 use super::report::{Answers, PolicyReport, Report, WebhookReport};
-use super::why::Whys;
-
-/// The answers about nodes as one object.
-pub fn from_whys(whys: &Whys) -> serde_json::Result<Value> {
-    let mut value = serde_json::to_value(whys)?;
-    if let Some(object) = value.as_object_mut() {
-        object.insert("apiVersion".to_owned(), API_VERSION.into());
-        object.insert("kind".to_owned(), "NodeReport".into());
-    }
-    Ok(value)
-}
 
 /// The report as one object; what is not known is null.
 pub fn from_report(report: &Report) -> Value {

@@ -12,7 +12,6 @@ use poolgate_core::policy::{FeatureGate, Policy};
 use poolgate_core::pool::NodePool;
 use poolgate_core::rules::used_up;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::facts::{Asked, Facts, KnownClaim, KnownNode};
 use crate::cluster::ledgers::{self, StoredLedger};
@@ -122,10 +121,7 @@ impl<'f> PoolFacts<'f> {
         policy: Option<&Policy>,
         nodes: &NodesByName<'f>,
     ) -> Self {
-        let mut kept = object.kept();
-        if let Some(status) = kept.get_mut("status").and_then(Value::as_object_mut) {
-            status.insert("resources".to_owned(), object.status.resources.clone());
-        }
+        let kept = object.with_usage();
         let json = Json::from(&kept);
         let view = NodePool::view(ApiVersion::V1, &json);
         let disruption = view.disruption.as_ref().present();

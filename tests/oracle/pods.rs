@@ -213,7 +213,7 @@ fn labels_and_taints_let_a_pod_on_a_node_where_karpenters_functions_do() {
                     ignores_preferences: Some(ignores),
                     ..Facts::default()
                 };
-                let ours = template.compare(&needs, &facts);
+                let ours = template.comparer(facts).compare(&needs);
                 let theirs = !is_ignored && answer[said] == true;
                 counts[usize::from(theirs)] += 1;
                 if matches!(ours, Comparison::Conflicts(_)) == theirs {
@@ -221,7 +221,7 @@ fn labels_and_taints_let_a_pod_on_a_node_where_karpenters_functions_do() {
                 }
             }
             let is_refused = matches!(
-                template.compare(&needs, &Facts::default()),
+                template.comparer(Facts::default()).compare(&needs),
                 Comparison::Conflicts(_)
             );
             if is_refused && !is_ignored && answer["ignoring"] == true {
@@ -263,7 +263,7 @@ fn a_pool_takes_a_pod_where_karpenters_scheduler_launches_a_node() {
             .collect();
         let object = Json::from(&question["object"]);
         let view = NodePool::view(ApiVersion::V1, &object);
-        let left = poolgate_core::pods::left(&view, &Json::Null);
+        let left = poolgate_core::pods::left(&view);
         let facts = Facts {
             ignores_preferences: Some(false),
             machines: Machines {
@@ -274,7 +274,9 @@ fn a_pool_takes_a_pod_where_karpenters_scheduler_launches_a_node() {
             },
             volumes: None,
         };
-        let ours = template(&question["object"]).compare(&needs(&question["pod"]), &facts);
+        let ours = template(&question["object"])
+            .comparer(facts)
+            .compare(&needs(&question["pod"]));
         let is_launched = answer["scheduled"] == true;
         match (&ours, is_launched) {
             (Comparison::Fits, true) => taken += 1,

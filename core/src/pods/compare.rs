@@ -1,9 +1,9 @@
 //! A pod against a new node of a pool, as Karpenter's scheduler compares them: first with all preferences of the pod, then
 //! with fewer and fewer of them.
 
-use super::labels::{Attempt, Offers, asked, judge, of_term, selected};
-use super::machines::Machines;
-use super::needs::{LabelRequirement, Needs, Where};
+use super::labels::{Attempt, Offers, asked, judge, wishes};
+use super::machines::{Machines, OfPool};
+use super::needs::{LabelRequirement, Needs};
 use super::taints::untolerated;
 use super::template::{NodeTemplate, Required};
 use super::verdict::{Comparison, Conflict, Shortfall, Unknown, Wanted};
@@ -24,34 +24,43 @@ pub struct Facts<'f> {
     pub volumes: Option<&'f [Vec<LabelRequirement>]>,
 }
 
+/// A pool as pods are compared with it: what it offers is read once for all of them.
+pub struct Comparer<'c> {
+    template: &'c NodeTemplate,
+    facts: Facts<'c>,
+    offers: Offers<'c>,
+    machines: OfPool<'c>,
+}
+
 impl NodeTemplate {
-    /// Compares a pod with a new node.
-    // karpenter: pkg/controllers/provisioning/scheduling/scheduler.go Scheduler.trySchedule
-    // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go NodeClaim.CanAdd
-    pub fn compare(&self, needs: &Needs, facts: &Facts<'_>) -> Comparison {
-        self.compare_with(&self.offers(), needs, facts)
+    /// Compares pods with new nodes, by what is known.
+    pub fn comparer<'c>(&'c self, facts: Facts<'c>) -> Comparer<'c> {
+        let offers = self.offers();
+        Comparer {
+            machines: facts.machines.of_pool(self, &offers),
+            template: self,
+            facts,
+            offers,
+        }
     }
 
     /// Whether a new node might take one of these pods, by labels and taints.
     pub fn could_take_any<'n>(&self, mut pods: impl Iterator<Item = &'n Needs>) -> bool {
-        let offers = self.offers();
-        pods.any(|needs| {
-            let comparison = self.compare_with(&offers, needs, &Facts::default());
-            !matches!(comparison, Comparison::Conflicts(_))
-        })
+        let comparer = self.comparer(Facts::default());
+        pods.any(|needs| !matches!(comparer.compare(needs), Comparison::Conflicts(_)))
     }
+}
 
-    fn compare_with(&self, offers: &Offers<'_>, needs: &Needs, facts: &Facts<'_>) -> Comparison {
+impl Comparer<'_> {
+    /// Whether a new node can take this pod.
+    // karpenter: pkg/controllers/provisioning/scheduling/scheduler.go Scheduler.trySchedule
+    // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go NodeClaim.CanAdd
+    pub fn compare(&self, needs: &Needs) -> Comparison {
         if let Some(conflict) = self.ignored(needs) {
             return Comparison::Conflicts(vec![conflict]);
         }
-        let comparing = Comparing {
-            template: self,
-            needs,
-            facts,
-            offers,
-        };
-        match (facts.ignores_preferences, comparing.try_all(true)) {
+        let comparing = Comparing { pool: self, needs };
+        match (self.facts.ignores_preferences, comparing.try_all(true)) {
             (Some(true), _) => comparing.try_all(false),
             (None, Comparison::Conflicts(conflicts)) if !needs.preferred.is_empty() => {
                 match comparing.try_all(false) {
@@ -71,32 +80,20 @@ impl NodeTemplate {
         if let Some(term) = needs.required.iter().find(|term| term.has_more) {
             return Some(Conflict::Fields(term.index));
         }
-        let is_reserved = |key: &str| {
-            let key = canonical_label(key, self.provider());
-            is_restricted(key, self.release) && !self.kind_of(key).is_well_known()
+        let template = self.template;
+        let is_reserved = |wanted: &Wanted| {
+            let key = canonical_label(&wanted.requirement.key, template.provider());
+            is_restricted(key, template.release) && !template.kind_of(key).is_well_known()
         };
-        let selected = needs
-            .node_selector
-            .iter()
-            .map(|(key, value)| selected(key, value));
-        let required = needs
-            .required
-            .iter()
-            .flat_map(|term| of_term(term, Where::Required));
-        let mut wanted = selected.chain(required);
-        wanted
-            .find(|wanted| is_reserved(&wanted.requirement.key))
-            .or_else(|| without_pool(needs))
-            .map(Conflict::Reserved)
+        let reserved = wishes(needs, &needs.required, &[]).find(is_reserved);
+        reserved.or_else(|| without_pool(needs)).map(Conflict::Reserved)
     }
 }
 
-/// A comparison.
+/// A pod that is compared.
 struct Comparing<'c> {
-    template: &'c NodeTemplate,
+    pool: &'c Comparer<'c>,
     needs: &'c Needs,
-    facts: &'c Facts<'c>,
-    offers: &'c Offers<'c>,
 }
 
 impl<'c> Comparing<'c> {
@@ -160,7 +157,7 @@ impl<'c> Comparing<'c> {
             .map(Some)
             .chain(heaviest.map(|_| None));
         attempts.extend(lighter.map(|preferred| of(last, preferred)));
-        let mut taints = self.template.taints.iter();
+        let mut taints = self.pool.template.taints.iter();
         if taints.any(|taint| taint.effect == Effect::PreferNoSchedule) {
             attempts.push(Attempt {
                 tolerates_preferred: true,
@@ -172,7 +169,7 @@ impl<'c> Comparing<'c> {
 
     /// What is unknown if nothing stands against it.
     fn try_once(&self, attempt: Attempt<'c>) -> Result<Vec<Unknown>, Conflict> {
-        let template = self.template;
+        let template = self.pool.template;
         let counts =
             |taint: &&NodeTaint| !(attempt.tolerates_preferred && taint.effect == Effect::PreferNoSchedule);
         let taint = untolerated(template.taints.iter().filter(counts), &self.needs.tolerations);
@@ -180,12 +177,13 @@ impl<'c> Comparing<'c> {
             return Err(Conflict::Taint(taint.clone()));
         }
         let asked = asked(template, self.needs, attempt);
-        let mut unknown = judge(template, &asked, self.offers)?;
+        let mut unknown = judge(template, &asked, &self.pool.offers)?;
         // Only machines and the places of volumes are compared with both together.
         let mut required = Required::new();
-        if self.facts.machines.types.is_some() || self.facts.volumes.is_some() {
+        if self.pool.facts.machines.types.is_some() || self.pool.facts.volumes.is_some() {
             required.extend(
-                self.offers
+                self.pool
+                    .offers
                     .iter()
                     .map(|(key, (offered, _))| (*key, offered.clone())),
             );
@@ -205,8 +203,8 @@ impl<'c> Comparing<'c> {
     /// Tries the places of the volumes, then machines.
     // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go NodeClaim.tryVolumeAlternative
     fn try_volumes(&self, required: &Required<'c>) -> Result<Vec<Unknown>, Conflict> {
-        let offer = |required: &Required<'_>| self.facts.machines.offer(self.template, required, self.needs);
-        let alternatives = match self.facts.volumes {
+        let offer = |required: &Required<'_>| self.pool.machines.offer(required, self.needs);
+        let alternatives = match self.pool.facts.volumes {
             _ if !self.needs.others.volumes => &[],
             None => {
                 let mut unknown = offer(required)?;
@@ -220,7 +218,7 @@ impl<'c> Comparing<'c> {
         }
         let (mut open, mut last) = (None, None);
         for alternative in alternatives {
-            let places = self.template.required(alternative);
+            let places = self.pool.template.required(alternative);
             let tried = self.try_places(required, &places).and_then(|both| offer(&both));
             match tried {
                 Ok(unknown) if unknown.is_empty() => return Ok(unknown),
@@ -242,10 +240,10 @@ impl<'c> Comparing<'c> {
             let own = both.remove(key);
             let is_met = match &own {
                 Some(own) => own.meets(place),
-                None => place.allows_absence() || self.template.is_on_machines(key) != Some(false),
+                None => place.allows_absence() || self.pool.template.is_on_machines(key) != Some(false),
             };
             if !is_met {
-                let offered = self.offers.get(key).map(|(_, offered)| offered.as_slice());
+                let offered = self.pool.offers.get(key).map(|(_, offered)| offered.as_slice());
                 let offered = offered.unwrap_or_default().iter().copied().cloned();
                 return Err(Conflict::Volume((*key).to_owned(), offered.collect()));
             }
@@ -258,9 +256,9 @@ impl<'c> Comparing<'c> {
     /// What else decides, and is not known.
     fn others(&self) -> impl Iterator<Item = Unknown> {
         let others = self.needs.others;
-        let mut daemons = self.facts.machines.daemons.into_iter().flatten();
-        let ports =
-            others.ports && (self.facts.machines.daemons.is_none() || daemons.any(|one| one.others.ports));
+        let mut daemons = self.pool.facts.machines.daemons.into_iter().flatten();
+        let ports = others.ports
+            && (self.pool.facts.machines.daemons.is_none() || daemons.any(|one| one.others.ports));
         let decides = [
             (others.pods, Unknown::Pods),
             (ports, Unknown::Ports),
@@ -276,21 +274,8 @@ impl<'c> Comparing<'c> {
 /// What the pod asks of the label of the pool, if its first wishes together leave no pool.
 // karpenter: pkg/controllers/provisioning/provisioner.go validateKarpenterManagedLabelCanExist
 fn without_pool(needs: &Needs) -> Option<Wanted> {
-    let selected = needs
-        .node_selector
-        .iter()
-        .map(|(key, value)| selected(key, value));
-    let required = needs
-        .required
-        .first()
-        .into_iter()
-        .flat_map(|term| of_term(term, Where::Required));
-    let preferred = needs
-        .preferred
-        .first()
-        .into_iter()
-        .flat_map(|term| of_term(term, Where::Preferred));
-    let first = selected.chain(required).chain(preferred);
+    let required = needs.required.get(..1).unwrap_or_default();
+    let first = wishes(needs, required, needs.preferred.get(..1).unwrap_or_default());
     let of_pool: Vec<_> = first
         .filter(|wanted| wanted.requirement.key == NODEPOOL_LABEL)
         .collect();

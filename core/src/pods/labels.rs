@@ -54,7 +54,7 @@ impl NodeTemplate {
         }
     }
 
-    /// Whether an offering may be bought for a node of which this is required.
+    /// Whether an offering fits what is required of a node.
     // karpenter: pkg/scheduling/requirements.go Requirements.Compatible
     pub(super) fn is_compatible(&self, required: &Required<'_>, offering: &Required<'_>) -> bool {
         let is_there = |(key, offered): (&&str, &Selection<'_>)| {
@@ -63,37 +63,32 @@ impl NodeTemplate {
         offering.iter().all(is_there) && meet(required, offering)
     }
 
-    /// Whether the pod of a `DaemonSet` will run on a machine with these labels. `None` if that is not known.
+    /// What the pod of a `DaemonSet` asks of a machine: it runs on those that meet one of these, by the terms of its affinity
+    /// that the pool's labels meet. Beside each, whether that is certain.
     // karpenter: pkg/controllers/provisioning/scheduling/scheduler.go isDaemonPodCompatible
-    pub(super) fn takes_daemon(&self, daemon: &Needs, machine: &Required<'_>) -> Option<bool> {
-        let hard = self
+    pub(super) fn of_daemon<'n>(&self, daemon: &'n Needs, offers: &Offers<'_>) -> Vec<(Required<'n>, bool)> {
+        let mut hard = self
             .taints
             .iter()
             .filter(|taint| taint.effect != Effect::PreferNoSchedule);
-        if untolerated(hard, &daemon.tolerations).is_some() {
-            return Some(false);
+        if untolerated(&mut hard, &daemon.tolerations).is_some() {
+            return Vec::new();
         }
-        let offers = self.offers();
         let terms = daemon.required.iter().map(Some);
         let terms = terms.chain(daemon.required.is_empty().then_some(None));
-        let mut answers = terms.map(|required| {
-            let attempt = Attempt {
-                required,
-                preferred: None,
-                tolerates_preferred: true,
-            };
-            let asked = asked(self, daemon, attempt);
-            let is_met = |(key, asked): (&&str, &Asked<'_>)| {
-                machine
-                    .get(key)
-                    .is_none_or(|machine| machine.meets(&asked.selection))
-            };
-            match judge(self, &asked, &offers) {
-                Ok(unknown) if asked.iter().all(is_met) => unknown.is_empty().then_some(true),
-                _ => Some(false),
-            }
-        });
-        answers.try_fold(false, |any, answer| Some(any || answer?))
+        terms
+            .filter_map(|required| {
+                let attempt = Attempt {
+                    required,
+                    preferred: None,
+                    tolerates_preferred: true,
+                };
+                let asked = asked(self, daemon, attempt);
+                let unknown = judge(self, &asked, offers).ok()?;
+                let required = asked.into_iter().map(|(key, asked)| (key, asked.selection));
+                Some((required.collect(), unknown.is_empty()))
+            })
+            .collect()
     }
 }
 
@@ -158,7 +153,22 @@ pub(super) fn judge(
     Ok(unknown)
 }
 
-pub(super) fn selected(key: &str, value: &str) -> Wanted {
+/// What a pod wants of labels in any case, and by these terms.
+pub(super) fn wishes<'n>(
+    needs: &'n Needs,
+    required: &'n [Term],
+    preferred: &'n [Term],
+) -> impl Iterator<Item = Wanted> {
+    let selector = needs
+        .node_selector
+        .iter()
+        .map(|(key, value)| selected(key, value));
+    let required = required.iter().flat_map(|term| of_term(term, Where::Required));
+    let preferred = preferred.iter().flat_map(|term| of_term(term, Where::Preferred));
+    selector.chain(required).chain(preferred)
+}
+
+fn selected(key: &str, value: &str) -> Wanted {
     Wanted {
         at: Where::Selector(key.to_owned()),
         requirement: LabelRequirement {
@@ -169,7 +179,7 @@ pub(super) fn selected(key: &str, value: &str) -> Wanted {
     }
 }
 
-pub(super) fn of_term(term: &Term, at: fn(usize, usize) -> Where) -> impl Iterator<Item = Wanted> {
+fn of_term(term: &Term, at: fn(usize, usize) -> Where) -> impl Iterator<Item = Wanted> {
     term.expressions
         .iter()
         .enumerate()

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::template::{Required, meet};
+use super::labels::Offers;
+use super::selector::Expression;
+use super::template::{NodeTemplate, Required, meet};
 use super::verdict::{Conflict, Shortfall, Unknown};
-use super::{LabelRequirement, Needs, NodeTemplate, PODS, Resources};
+use super::{LabelRequirement, Needs, PODS, Resources};
 use crate::diagnostic::quoted;
 use crate::facts::{ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, Operator, ZONE_LABEL};
 use crate::json::Json;
@@ -47,16 +49,24 @@ pub struct Machines<'m> {
 /// What limits leave, in thousandths, by resource; below 0 above a limit.
 pub type Left = BTreeMap<String, i64>;
 
-/// What the limits of a pool leave of its usage, as `status.resources` has it.
-pub fn left(pool: &NodePool<'_>, usage: &Json<'_>) -> Left {
+/// What the limits of a stored pool leave, by its status.
+pub fn left(pool: &NodePool<'_>) -> Left {
     let limits = pool.limits.present().into_iter().flatten();
     let of = |(name, limit): (&str, &Json<'_>)| {
-        let limit = NodePool::limit_value(limit)?.thousandths_rounded_down();
-        let used = usage.get(name).and_then(NodePool::limit_value);
-        let used = used.map_or(0, |used| used.thousandths_rounded_up());
-        Some((name.to_owned(), limit.saturating_sub(used)))
+        let limit = NodePool::limit_value(limit)?;
+        let used = pool.used(name).and_then(NodePool::limit_value);
+        let left = used.map_or_else(|| limit, |used| limit.minus(&used));
+        Some((name.to_owned(), left.thousandths_rounded_down()))
     };
     limits.filter_map(of).collect()
+}
+
+/// The machines of a pool whose requirements have been read.
+pub(super) struct OfPool<'m> {
+    template: &'m NodeTemplate,
+    known: Machines<'m>,
+    /// Those within the limits; `None` if they are not known.
+    machines: Option<Vec<Machine<'m>>>,
 }
 
 /// An instance type whose requirements have been read.
@@ -64,69 +74,27 @@ struct Machine<'m> {
     of: &'m InstanceType,
     labels: Required<'m>,
     offerings: Vec<Required<'m>>,
+    /// What the pods of `DaemonSets` take of it: those that run on it, and with them those that may.
+    daemons: [Resources; 2],
 }
 
-/// What the instance types make of a pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Size {
-    TooSmall,
-    Perhaps,
-    Large,
-}
-
-impl Machines<'_> {
-    /// What is still unknown if a node with these labels can be large enough for a pod.
-    // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go filterInstanceTypesByRequirements
-    pub(super) fn offer(
-        &self,
-        template: &NodeTemplate,
-        required: &Required<'_>,
-        needs: &Needs,
-    ) -> Result<Vec<Unknown>, Conflict> {
-        if let Some(conflict) = self.exhausted() {
-            return Err(conflict);
+impl<'m> Machines<'m> {
+    /// These machines as those of a pool.
+    pub(super) fn of_pool(self, template: &'m NodeTemplate, offers: &Offers<'_>) -> OfPool<'m> {
+        let machines = self.types.map(|types| {
+            let daemons = self.daemons.into_iter().flatten();
+            let daemons = daemons.map(|daemon| (daemon, template.of_daemon(daemon, offers)));
+            let daemons: Vec<_> = daemons.collect();
+            let within = types.iter().filter(|machine| self.is_within_limits(machine));
+            within
+                .map(|machine| Machine::of(machine, template, &daemons))
+                .collect()
+        });
+        OfPool {
+            template,
+            known: self,
+            machines,
         }
-        let Some(types) = self.types else {
-            return Ok(vec![Unknown::Machines]);
-        };
-        let (mut shortfall, mut left) = (Shortfall::Limits, Vec::new());
-        for machine in types.iter().filter(|machine| self.is_within_limits(machine)) {
-            let machine = Machine::of(machine, template);
-            let found = self.judge(&machine, template, required, needs);
-            match found {
-                Ok(size) => left.push((machine, size)),
-                Err(lack) => shortfall = shortfall.max(lack),
-            }
-        }
-        if left.is_empty() {
-            return Err(Conflict::Machines(shortfall));
-        }
-        let mut is_certain = left.iter().any(|(_, size)| *size == Size::Large);
-        let mut unknown = Vec::new();
-        if self.relaxes_min_values != Some(true) {
-            for (key, least) in &template.min_values {
-                let large = left.iter().filter(|(_, size)| *size == Size::Large);
-                let count = |found: &mut dyn Iterator<Item = &(Machine<'_>, Size)>| {
-                    let values = found.flat_map(|(machine, _)| machine.values(key, required));
-                    values.collect::<BTreeSet<_>>().len()
-                };
-                let most = count(&mut left.iter());
-                if most < *least && self.relaxes_min_values.is_none() {
-                    unknown.push(Unknown::MinValuesPolicy);
-                } else if most < *least {
-                    return Err(Conflict::Machines(Shortfall::MinValues(
-                        key.clone(),
-                        most,
-                        *least,
-                    )));
-                }
-                is_certain &= count(&mut large.into_iter()) >= *least;
-            }
-        }
-        if !is_certain && unknown.is_empty() {
-            unknown.push(Unknown::Overhead);
-        }
-        Ok(unknown)
     }
 
     /// Why the limits leave no room for a machine, whatever its size.
@@ -142,73 +110,125 @@ impl Machines<'_> {
         let mut left = self.left.into_iter().flatten();
         left.all(|(name, left)| machine.capacity.amount(name) <= *left)
     }
+}
 
+impl OfPool<'_> {
+    /// What is still unknown if a node with these labels can be large enough for a pod.
+    // karpenter: pkg/controllers/provisioning/scheduling/nodeclaim.go filterInstanceTypesByRequirements
+    pub(super) fn offer(&self, required: &Required<'_>, needs: &Needs) -> Result<Vec<Unknown>, Conflict> {
+        if let Some(conflict) = self.known.exhausted() {
+            return Err(conflict);
+        }
+        let Some(machines) = &self.machines else {
+            return Ok(vec![Unknown::Machines]);
+        };
+        let (mut shortfall, mut left) = (Shortfall::Limits, Vec::new());
+        for machine in machines {
+            match self.judge(machine, required, needs) {
+                Ok(unknown) => left.push((machine, unknown)),
+                Err(lack) => shortfall = shortfall.max(lack),
+            }
+        }
+        let Some((_, first)) = left.first() else {
+            return Err(Conflict::Machines(shortfall));
+        };
+        let certain = left.iter().filter(|(_, unknown)| unknown.is_empty());
+        let mut open = if certain.clone().next().is_some() {
+            Vec::new()
+        } else {
+            first.clone()
+        };
+        if self.known.relaxes_min_values != Some(true) {
+            for (key, least) in &self.template.min_values {
+                let count = |found: &mut dyn Iterator<Item = &(&Machine<'_>, Vec<Unknown>)>| {
+                    let values = found.flat_map(|(machine, _)| machine.values(key, required));
+                    values.collect::<BTreeSet<_>>().len()
+                };
+                let most = count(&mut left.iter());
+                if most < *least && self.known.relaxes_min_values.is_none() {
+                    open.push(Unknown::MinValuesPolicy);
+                } else if most < *least {
+                    let lack = Shortfall::MinValues(key.clone(), most, *least);
+                    return Err(Conflict::Machines(lack));
+                } else if count(&mut certain.clone()) < *least {
+                    open.extend(first.iter().cloned());
+                }
+            }
+        }
+        Ok(open)
+    }
+
+    /// What is unknown if the machine can be the node of a pod.
     fn judge(
         &self,
         machine: &Machine<'_>,
-        template: &NodeTemplate,
         required: &Required<'_>,
         needs: &Needs,
-    ) -> Result<Size, Shortfall> {
+    ) -> Result<Vec<Unknown>, Shortfall> {
         if !meet(&machine.labels, required) {
             return Err(Shortfall::Labels);
         }
-        let size = self.size(machine, template, needs);
-        if size == Size::TooSmall {
-            return Err(Shortfall::Size);
-        }
+        let is_large = machine
+            .is_large(needs, self.known.daemons.is_some())
+            .ok_or(Shortfall::Size)?;
         let mut offerings = machine.offerings.iter();
-        if offerings.any(|offering| template.is_compatible(required, offering)) {
-            Ok(size)
-        } else {
-            Err(Shortfall::Offering)
+        if !offerings.any(|offering| self.template.is_compatible(required, offering)) {
+            return Err(Shortfall::Offering);
         }
-    }
-
-    /// Whether the machine has room for the pod and the daemons that would run on it.
-    // karpenter: pkg/controllers/provisioning/scheduling/scheduler.go isDaemonPodCompatible
-    fn size(&self, machine: &Machine<'_>, template: &NodeTemplate, needs: &Needs) -> Size {
-        let mut asked = needs.requests.clone();
-        asked.add(&Resources::pods(1));
-        let whole = machine.of.allocatable.as_ref().unwrap_or(&machine.of.capacity);
-        if !asked.fit_in(whole) {
-            return Size::TooSmall;
+        let is_missing = |key: &&&str| {
+            let is_here = machine.labels.contains_key(**key) || self.template.names_itself_by(key);
+            !is_here && self.template.is_on_machines(key) != Some(false)
+        };
+        let missing = required.keys().filter(is_missing);
+        let mut unknown: Vec<_> = missing
+            .map(|key| Unknown::MachineLabel((*key).to_owned()))
+            .collect();
+        if !is_large {
+            unknown.push(Unknown::Overhead);
         }
-        let mut is_certain = self.daemons.is_some() && machine.of.allocatable.is_some();
-        let mut most = asked.clone();
-        for daemon in self.daemons.into_iter().flatten() {
-            let runs = template.takes_daemon(daemon, &machine.labels);
-            is_certain &= runs.is_some();
-            let mut own = daemon.requests.clone();
-            own.add(&Resources::pods(1));
-            if runs == Some(true) {
-                asked.add(&own);
-            }
-            if runs != Some(false) {
-                most.add(&own);
-            }
-        }
-        if !asked.fit_in(whole) {
-            Size::TooSmall
-        } else if is_certain && most.fit_in(whole) {
-            Size::Large
-        } else {
-            Size::Perhaps
-        }
+        Ok(unknown)
     }
 }
 
 impl<'m> Machine<'m> {
-    fn of(of: &'m InstanceType, template: &NodeTemplate) -> Self {
-        Self {
-            of,
-            labels: template.required(&of.labels),
-            offerings: of
-                .offerings
-                .iter()
-                .map(|offering| template.required(offering))
-                .collect(),
+    fn of(
+        of: &'m InstanceType,
+        template: &NodeTemplate,
+        daemons: &[(&Needs, Vec<(Required<'_>, bool)>)],
+    ) -> Self {
+        let labels = template.required(&of.labels);
+        let [mut run, mut may_run] = [Resources::default(), Resources::default()];
+        for (daemon, asked) in daemons {
+            let mut met = asked.iter().filter(|(asked, _)| meet(asked, &labels)).peekable();
+            let mut own = daemon.requests.clone();
+            own.add(&Resources::pods(1));
+            if met.peek().is_some() {
+                may_run.add(&own);
+            }
+            if met.any(|(_, is_certain)| *is_certain) {
+                run.add(&own);
+            }
         }
+        let offerings = of.offerings.iter();
+        Self {
+            offerings: offerings.map(|offering| template.required(offering)).collect(),
+            of,
+            labels,
+            daemons: [run, may_run],
+        }
+    }
+
+    /// Whether it is certain to have room for a pod beside the daemons; `None` if it has none.
+    fn is_large(&self, needs: &Needs, knows_daemons: bool) -> Option<bool> {
+        let whole = self.of.allocatable.as_ref().unwrap_or(&self.of.capacity);
+        let [least, most] = self.daemons.each_ref().map(|daemons| {
+            let mut asked = daemons.clone();
+            asked.add(&needs.requests);
+            asked.add(&Resources::pods(1));
+            asked
+        });
+        let is_known = knows_daemons && self.of.allocatable.is_some();
+        least.fit_in(whole).then(|| is_known && most.fit_in(whole))
     }
 
     /// The values of a label that it has and that are allowed.
@@ -243,24 +263,16 @@ struct Written {
     operating_systems: Vec<String>,
     resources: BTreeMap<String, String>,
     #[serde(default)]
-    requirements: Vec<WrittenRequirement>,
+    requirements: Vec<Expression>,
     allocatable: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
 struct WrittenOffering {
     #[serde(rename = "Requirements", alias = "requirements")]
-    requirements: Vec<WrittenRequirement>,
+    requirements: Vec<Expression>,
     #[serde(rename = "Available", alias = "available", default = "yes")]
     is_available: bool,
-}
-
-#[derive(Deserialize)]
-struct WrittenRequirement {
-    key: String,
-    operator: String,
-    #[serde(default)]
-    values: Vec<String>,
 }
 
 const fn yes() -> bool {
@@ -270,23 +282,13 @@ const fn yes() -> bool {
 impl Written {
     fn read(self) -> Result<InstanceType, String> {
         let name = self.name;
-        let read = |written: WrittenRequirement| {
-            let operator = Operator::parse(&written.operator);
-            let unknown = || {
-                format!(
-                    "instance type {name}: {} is no operator",
-                    quoted(&written.operator)
-                )
-            };
-            Ok(LabelRequirement {
-                operator: operator.ok_or_else(unknown)?,
-                key: written.key,
-                values: written.values,
-            })
+        let read = |written: Expression| {
+            let unknown =
+                |operator: String| format!("instance type {name}: {} is no operator", quoted(&operator));
+            written.read().map_err(unknown)
         };
-        let all = |written: Vec<WrittenRequirement>| {
-            written.into_iter().map(read).collect::<Result<Vec<_>, String>>()
-        };
+        let all =
+            |written: Vec<Expression>| written.into_iter().map(read).collect::<Result<Vec<_>, String>>();
         let available = self
             .offerings
             .into_iter()
@@ -304,13 +306,14 @@ impl Written {
             let own = offerings.iter().flatten().filter(|one| one.key == key);
             is(key, own.flat_map(|one| one.values.clone()).collect())
         };
-        labels.extend([
+        let named = [
             offered(ZONE_LABEL),
             offered(CAPACITY_TYPE_LABEL),
             is(ARCH_LABEL, vec![self.architecture]),
             is(OS_LABEL, self.operating_systems),
             is(INSTANCE_TYPE_LABEL, vec![name.clone()]),
-        ]);
+        ];
+        labels.extend(named.into_iter().filter(|label| !label.values.is_empty()));
         let mut resources = self.resources;
         resources
             .entry(PODS.to_owned())
@@ -330,3 +333,6 @@ impl Written {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

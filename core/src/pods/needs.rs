@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Resources, Toleration};
 use crate::diagnostic::FieldPath;
-use crate::facts::{Operator, Selection, integer};
+use crate::facts::{Operator, Selection};
 
 /// What a pod needs of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -109,29 +109,6 @@ impl LabelRequirement {
     pub fn selection(&self) -> Selection<'_> {
         let values: Vec<&str> = self.values.iter().map(String::as_str).collect();
         Selection::new(self.operator, &values)
-    }
-
-    /// True if an object with these labels meets it.
-    pub fn is_met(&self, labels: &BTreeMap<String, String>) -> bool {
-        let value = labels.get(&self.key);
-        let is_listed = value.is_some_and(|value| self.values.contains(value));
-        let compared = |holds: fn(i64, i64) -> bool| {
-            let bound = self.values.first().and_then(|bound| integer(bound));
-            let number = value.and_then(|value| integer(value));
-            number
-                .zip(bound)
-                .is_some_and(|(number, bound)| holds(number, bound))
-        };
-        match self.operator {
-            Operator::In => is_listed,
-            Operator::NotIn => !is_listed,
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::Gt => compared(|number, bound| number > bound),
-            Operator::Lt => compared(|number, bound| number < bound),
-            Operator::Gte => compared(|number, bound| number >= bound),
-            Operator::Lte => compared(|number, bound| number <= bound),
-        }
     }
 }
 

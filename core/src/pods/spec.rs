@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::{Effect, LabelRequirement, Needs, Others, Resources, Term, Tolerated, Toleration};
-use crate::facts::Operator;
+use super::selector::{NodeSelector, SelectorTerm};
+use super::{Effect, Needs, Others, Resources, Tolerated, Toleration};
 use crate::value::quantity::Quantity;
 
 /// The fields of a pod's `spec` that are read.
@@ -89,31 +89,10 @@ struct PodAffinity {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct NodeSelector {
-    node_selector_terms: Vec<SelectorTerm>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Preferred {
     weight: i32,
     preference: SelectorTerm,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct SelectorTerm {
-    match_expressions: Option<Vec<Expression>>,
-    match_fields: Option<Vec<IgnoredAny>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Expression {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -147,7 +126,6 @@ impl PodSpec {
             .as_ref()
             .and_then(|affinity| affinity.to_nodes.as_ref());
         let required = nodes.and_then(|nodes| nodes.required.as_ref());
-        let required = required.map_or(&[][..], |required| &required.node_selector_terms);
         let preferred = nodes
             .and_then(|nodes| nodes.preferred.as_deref())
             .unwrap_or_default();
@@ -157,11 +135,7 @@ impl PodSpec {
         Needs {
             requests: self.requests(share),
             node_selector: self.node_selector.clone().unwrap_or_default(),
-            required: required
-                .iter()
-                .enumerate()
-                .map(|(index, term)| term.read(index))
-                .collect(),
+            required: required.map(NodeSelector::terms).unwrap_or_default(),
             preferred: preferred
                 .map(|(index, preferred)| preferred.preference.read(index))
                 .collect(),
@@ -249,32 +223,6 @@ fn resources(amounts: &Amounts, share: &mut impl FnMut(&str) -> Arc<str>) -> Res
             Some((share(name), amount))
         })
         .collect()
-}
-
-impl SelectorTerm {
-    fn read(&self, index: usize) -> Term {
-        let written = self.match_expressions.as_deref().unwrap_or_default();
-        let expressions: Vec<_> = written.iter().filter_map(Expression::read).collect();
-        let has_fields = self
-            .match_fields
-            .as_ref()
-            .is_some_and(|fields| !fields.is_empty());
-        Term {
-            index,
-            has_more: has_fields || expressions.len() < written.len(),
-            expressions,
-        }
-    }
-}
-
-impl Expression {
-    fn read(&self) -> Option<LabelRequirement> {
-        Some(LabelRequirement {
-            key: self.key.clone(),
-            operator: Operator::parse(&self.operator)?,
-            values: self.values.clone().unwrap_or_default(),
-        })
-    }
 }
 
 impl Volume {

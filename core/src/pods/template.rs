@@ -69,10 +69,12 @@ impl NodeTemplate {
                 value.as_str()?,
             ))
         });
-        let own = is(FieldPath::of(&["metadata", "name"]), NODEPOOL_LABEL, pool);
-        let class = template.node_class_label().zip(template.node_class());
-        let class =
-            class.map(|(key, (_, _, name))| is(Template::path("nodeClassRef").key("name"), &key, name));
+        let own = is(name_path(), NODEPOOL_LABEL, pool);
+        let release = policy.cluster.target().unwrap_or_default().release();
+        let is_labelled = release.has(KarpenterVersion::NODE_CLASS_LABELLED);
+        let class = template.node_class_label().filter(|_| is_labelled);
+        let class = class.zip(template.node_class());
+        let class = class.map(|(key, (_, _, name))| is(class_path(), &key, name));
         let listed = template.requirements().iter().filter_map(|requirement| {
             let values = requirement.values.present().unwrap_or_default();
             Some(require(
@@ -104,8 +106,14 @@ impl NodeTemplate {
                 .collect(),
             known: policy.labels.clone(),
             group: group.map(str::to_owned),
-            release: policy.cluster.target().unwrap_or_default().release(),
+            release,
         }
+    }
+
+    /// Whether a label has the name of the pool or of its node class, which no machine has.
+    pub(super) fn names_itself_by(&self, key: &str) -> bool {
+        let mut own = self.requirements.iter().filter(|one| one.requirement.key == key);
+        own.any(|one| [name_path(), class_path()].contains(&one.at))
     }
 
     /// What requirements together allow of each label, by the name that Karpenter uses.
@@ -128,4 +136,12 @@ impl NodeTemplate {
     pub(super) fn provider(&self) -> Option<&'static Provider> {
         self.group.as_deref().and_then(Provider::of_group)
     }
+}
+
+fn name_path() -> FieldPath {
+    FieldPath::of(&["metadata", "name"])
+}
+
+fn class_path() -> FieldPath {
+    Template::path("nodeClassRef").key("name")
 }

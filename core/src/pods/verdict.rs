@@ -28,6 +28,8 @@ pub enum Unknown {
     Terms,
     /// Which instance types there are.
     Machines,
+    /// What this label of the instance types is: those that are known do not say it.
+    MachineLabel(String),
     /// What instance types leave to the pod: their own overhead, or the pods of `DaemonSets`.
     Overhead,
     /// Where other pods run.

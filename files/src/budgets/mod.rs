@@ -141,7 +141,10 @@ pub fn run(args: &BudgetsArgs, connect: Connect) -> anyhow::Result<ExitCode> {
         code,
         others,
         skipped,
-    } = BUDGETS.each(&manifests, &mut |applied| pools.extend(applied.pool()));
+    } = BUDGETS.each(&manifests, &mut |applied| {
+        pools.extend(applied.pool());
+        Ok(())
+    });
     if let Some(live) = &mut live {
         complaints.append(&mut live.complaints);
         let project = manifests.projects.for_folder(Path::new("."));

@@ -110,8 +110,12 @@ pub(crate) struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// Reads all inputs. An object that will not be applied as it is becomes a complaint.
-    pub(crate) fn each<'i>(&self, manifests: &'i Manifests, take: &mut dyn FnMut(&Applied<'i, '_>)) -> Rest {
+    /// Reads all inputs. An object that will not be applied as it is becomes a complaint, and so does one that is not taken.
+    pub(crate) fn each<'i>(
+        &self,
+        manifests: &'i Manifests,
+        take: &mut dyn FnMut(&Applied<'i, '_>) -> Result<(), String>,
+    ) -> Rest {
         let mut rest = Rest {
             skipped: manifests.skipped(),
             ..Rest::default()
@@ -133,7 +137,7 @@ impl Reading<'_> {
         manifests: &'i Manifests,
         input: &'i Input,
         text: &SourceText<'_>,
-        take: &mut dyn FnMut(&Applied<'i, '_>),
+        take: &mut dyn FnMut(&Applied<'i, '_>) -> Result<(), String>,
         rest: &mut Rest,
     ) {
         let name = &*input.name;
@@ -167,11 +171,12 @@ impl Reading<'_> {
                 };
                 match document.left(found.object.value) {
                     Some(LeftAlone::Patch) => has_patch = true,
-                    Some(reason) => {
-                        let (line, what) = (applied.line(&FieldPath::root()), self.unknown);
-                        rest.unknown(format!("{name}:{line}: {what}: {reason}"));
+                    Some(reason) => rest.unknown(self.complaint(&applied, &reason.to_string())),
+                    None => {
+                        if let Err(reason) = take(&applied) {
+                            rest.unknown(self.complaint(&applied, &reason));
+                        }
                     }
-                    None => take(&applied),
                 }
             }
         }
@@ -179,6 +184,13 @@ impl Reading<'_> {
             let reason = LeftAlone::Patch;
             terminal::remark(&format!("{name}: skipped, because {reason}"));
         }
+    }
+}
+
+impl Reading<'_> {
+    fn complaint(&self, applied: &Applied<'_, '_>, reason: &str) -> String {
+        let line = applied.line(&FieldPath::root());
+        format!("{}:{line}: {}: {reason}", applied.file, self.unknown)
     }
 }
 

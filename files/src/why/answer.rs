@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use poolgate_core::pods::{
-    Comparison, Conflict, Facts, InstanceType, LabelRequirement, Machines, Needs, Unknown,
+    Comparer, Comparison, Conflict, Facts, InstanceType, LabelRequirement, Machines, Needs, Unknown,
 };
 
 use super::pods::Asked;
@@ -45,15 +45,17 @@ pub enum Verdict {
 }
 
 impl<'a> Answer<'a> {
-    /// Compares a pod with pools.
-    pub fn new(pod: &'a Asked, pools: &'a [Candidate], known: Known<'_>) -> Self {
-        let verdicts = pools
-            .iter()
-            .map(|pool| (pool, Verdict::new(&pod.needs, pool, known)));
-        Self {
+    /// Compares each of these pods with each pool.
+    pub fn all(pods: &'a [Asked], pools: &'a [Candidate], known: Known<'_>) -> Vec<Self> {
+        let judges: Vec<_> = pools.iter().map(|pool| Judge::new(pool, known)).collect();
+        let answer = |pod: &'a Asked| Self {
             pod,
-            verdicts: verdicts.collect(),
-        }
+            verdicts: judges
+                .iter()
+                .map(|judge| (judge.pool, judge.verdict(&pod.needs)))
+                .collect(),
+        };
+        pods.iter().map(answer).collect()
     }
 
     /// Whether the pod gets no node.
@@ -63,36 +65,54 @@ impl<'a> Answer<'a> {
     }
 }
 
-impl Verdict {
-    fn new(needs: &Needs, pool: &Candidate, known: Known<'_>) -> Self {
-        if let Some(why) = &pool.refuses_all {
-            return Self::RefusesAll(why.clone());
-        }
-        let compare = |types| {
+/// A pool as pods are compared with it.
+struct Judge<'a, 'k> {
+    pool: &'a Candidate,
+    comparer: Comparer<'k>,
+    /// By the machines that the pool has had.
+    seen: Option<Comparer<'k>>,
+}
+
+impl<'a: 'k, 'k> Judge<'a, 'k> {
+    fn new(pool: &'a Candidate, known: Known<'k>) -> Self {
+        let by = |types| {
             let machines = Machines {
                 types,
                 daemons: known.daemons,
                 left: Some(&pool.left),
                 relaxes_min_values: pool.relaxes_min_values,
             };
-            let facts = Facts {
+            pool.template.comparer(Facts {
                 machines,
                 volumes: known.volumes,
                 ..Facts::default()
-            };
-            pool.template.compare(needs, &facts)
+            })
         };
         let seen = known.seen.and_then(|seen| seen.get(&pool.name));
-        if seen.is_some_and(|seen| compare(Some(seen)) == Comparison::Fits) {
-            return Self::Takes;
-        }
-        match compare(known.types) {
-            Comparison::Fits => Self::Takes,
-            Comparison::Open(unknown) => Self::Open(unknown),
-            Comparison::Conflicts(conflicts) => Self::Refuses(conflicts),
+        Self {
+            pool,
+            comparer: by(known.types),
+            seen: seen.map(|seen| by(Some(seen))),
         }
     }
 
+    fn verdict(&self, needs: &Needs) -> Verdict {
+        if let Some(why) = &self.pool.refuses_all {
+            return Verdict::RefusesAll(why.clone());
+        }
+        let mut seen = self.seen.iter();
+        if seen.any(|seen| seen.compare(needs) == Comparison::Fits) {
+            return Verdict::Takes;
+        }
+        match self.comparer.compare(needs) {
+            Comparison::Fits => Verdict::Takes,
+            Comparison::Open(unknown) => Verdict::Open(unknown),
+            Comparison::Conflicts(conflicts) => Verdict::Refuses(conflicts),
+        }
+    }
+}
+
+impl Verdict {
     /// The word for it.
     pub const fn as_str(&self) -> &'static str {
         match self {

@@ -137,9 +137,12 @@ pub fn run(args: &PodArgs) -> anyhow::Result<ExitCode> {
     }
     let (mut asked, mut daemons, mut pools) = (Vec::new(), Vec::new(), Vec::new());
     let pods = pods::PODS.each(&of_pods, &mut |applied| {
-        pods::add(applied, &mut asked, &mut daemons);
+        pods::add(applied, &mut asked, &mut daemons)
     });
-    let rest = pools::POOLS.each(&of_pools, &mut |applied| pools.extend(Candidate::of(applied)));
+    let rest = pools::POOLS.each(&of_pools, &mut |applied| {
+        pools.extend(Candidate::of(applied));
+        Ok(())
+    });
     if let Some(skipped) = summary::skipped(&rest.skipped) {
         terminal::remark(&skipped);
     }
@@ -171,7 +174,7 @@ pub fn run(args: &PodArgs) -> anyhow::Result<ExitCode> {
         daemons: (!daemons.is_empty()).then_some(&*daemons),
         ..Known::default()
     };
-    let answers: Vec<Answer<'_>> = asked.iter().map(|pod| Answer::new(pod, &pools, known)).collect();
+    let answers: Vec<Answer<'_>> = Answer::all(&asked, &pools, known);
     terminal::print(match args.output {
         OutputFormat::Json => serde_json::to_string_pretty(&json::report(&answers, &complaints))? + "\n",
         OutputFormat::Human => answers

@@ -41,21 +41,26 @@ fn path_of(kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Adds what an object would make: a pod that is asked about, or one on every node.
-pub(super) fn add(applied: &Applied<'_, '_>, asked: &mut Vec<Asked>, daemons: &mut Vec<Needs>) {
+/// Adds the pod that an object makes: to those that are asked about, or to those that run on every node. Fails if its spec
+/// cannot be read.
+pub(super) fn add(
+    applied: &Applied<'_, '_>,
+    asked: &mut Vec<Asked>,
+    daemons: &mut Vec<Needs>,
+) -> Result<(), String> {
     let object = Value::from(applied.found.object.value);
     let kind = applied.found.object.kind.unwrap_or_default();
-    let Some(path) = path_of(kind) else { return };
+    let Some(path) = path_of(kind) else { return Ok(()) };
     let template = FieldPath::of(path);
     let spec = template.clone().key("spec").find_value(&object);
-    // What cannot be read is not required: the API server rejects it.
+    let spec = spec.map(PodSpec::deserialize).transpose();
     let spec = spec
-        .and_then(|spec| PodSpec::deserialize(spec).ok())
+        .map_err(|error| format!("its spec cannot be read: {error}"))?
         .unwrap_or_default();
     let needs = spec.needs(&mut |name| name.into());
     if kind == "DaemonSet" {
         daemons.push(needs);
-        return;
+        return Ok(());
     }
     let text = |field: &str| {
         let value = object
@@ -81,6 +86,7 @@ pub(super) fn add(applied: &Applied<'_, '_>, asked: &mut Vec<Asked>, daemons: &m
         places: places.collect(),
         needs,
     });
+    Ok(())
 }
 
 impl Asked {

@@ -44,7 +44,6 @@ impl Candidate {
     pub fn new(object: &Json<'_>, version: ApiVersion, policy: &Policy) -> Self {
         let view = NodePool::view(version, object);
         let name = view.name.present().unwrap_or_default();
-        let usage = object.get("status").and_then(|status| status.get("resources"));
         // karpenter: pkg/controllers/provisioning/provisioner.go Provisioner.NewScheduler
         let is_static = !view.replicas.is_absent();
         Self {
@@ -53,7 +52,7 @@ impl Candidate {
             refuses_all: is_static
                 .then(|| "it is static: Karpenter launches no node of it for pods".to_owned()),
             template: NodeTemplate::new(name, &view.template, policy),
-            left: left(&view, usage.unwrap_or(&Json::Null)),
+            left: left(&view),
             relaxes_min_values: policy
                 .cluster
                 .min_values_policy

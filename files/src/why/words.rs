@@ -55,6 +55,12 @@ fn depends(unknown: &Unknown) -> String {
         }
         Unknown::Terms => "terms of its affinity after the 100th".to_owned(),
         Unknown::Machines => "its instance types (--instance-types)".to_owned(),
+        Unknown::MachineLabel(key) => {
+            format!(
+                "the label {} of its instance types, which the file does not say",
+                terminal::clean(key)
+            )
+        }
         Unknown::Overhead => "what DaemonSets and the kubelet take of a machine".to_owned(),
         Unknown::Pods => "where other pods run".to_owned(),
         Unknown::Volumes => "where the pod's volumes are".to_owned(),

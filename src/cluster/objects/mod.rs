@@ -170,6 +170,15 @@ impl PoolObject {
             .collect();
         json!({"metadata": metadata, "spec": self.spec, "status": {"conditions": conditions}})
     }
+
+    /// The same, with the sum of its nodes.
+    pub fn with_usage(&self) -> Value {
+        let mut kept = self.kept();
+        if let Some(status) = kept.get_mut("status").and_then(Value::as_object_mut) {
+            status.insert("resources".to_owned(), self.status.resources.clone());
+        }
+        kept
+    }
 }
 
 /// A condition of an object's status.

@@ -2,7 +2,7 @@
 
 use poolgate_core::facts::Operator;
 use poolgate_core::nodelimit::plan::{NamespacedName, PodDisruptionBudget};
-use poolgate_core::pods::LabelRequirement;
+use poolgate_core::pods::{Expression, LabelRequirement};
 use serde::Deserialize;
 
 use super::{Metadata, Object, Texts};
@@ -22,14 +22,6 @@ pub struct Spec {
 struct Selector {
     match_labels: Texts,
     match_expressions: Option<Vec<Expression>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Expression {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -70,13 +62,7 @@ impl Selector {
         });
         // Omitted requirements count as met, because assuming a pod to be covered is safer.
         let expressions = self.match_expressions.into_iter().flatten();
-        let expressions = expressions.filter_map(|expression| {
-            Some(LabelRequirement {
-                key: expression.key,
-                operator: Operator::parse(&expression.operator)?,
-                values: expression.values.unwrap_or_default(),
-            })
-        });
+        let expressions = expressions.filter_map(|expression| expression.read().ok());
         labels.chain(expressions).collect()
     }
 }

@@ -15,11 +15,11 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use poolgate_files::terminal::{self, OutputFormat};
-use poolgate_files::why::PodArgs;
+use poolgate_files::why::{Answer, PodArgs};
 
 use super::facts::{Facts, KnownClaim, Read};
 use super::look::{Look, LookArgs};
-use super::{ShowArgs, UNREAD, WRONG, exit_code, json, read};
+use super::{ShowArgs, UNREAD, WRONG, exit_code, read};
 use crate::cluster::ClusterReader;
 use crate::cluster::objects::NODES;
 pub use look::More;
@@ -110,7 +110,7 @@ impl PodQuestion {
             OutputFormat::Human => why.text(),
             OutputFormat::Json => serde_json::to_string_pretty(&why.json()?)? + "\n",
         })?;
-        let problems = why.answer().is_refused_by_all();
+        let problems = why.answers().iter().any(Answer::is_refused_by_all);
         Ok(match (why.unread.is_empty(), problems) {
             (false, _) => UNREAD.into(),
             (true, true) => WRONG.into(),
@@ -125,8 +125,7 @@ impl AnswerArgs {
         let look = self.look.look(&client, false);
         self.show.repeat(|| {
             let whys = read(&runtime, question.answer(&look))?;
-            self.show
-                .show(|| json::from_whys(&whys), |width| whys.text(width))?;
+            self.show.show(|| whys.json(), |width| whys.text(width))?;
             Ok(exit_code(&[], &whys.unread))
         })
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::slice;
 
 use anyhow::{Context as _, bail};
 use k8s_openapi::api::core::v1::Event;
@@ -131,20 +132,20 @@ impl PodWhy {
         })
     }
 
-    /// What each pool makes of it.
-    pub fn answer(&self) -> Answer<'_> {
+    /// What each pool makes of it: one answer.
+    pub fn answers(&self) -> Vec<Answer<'_>> {
         let known = Known {
             types: self.types.as_deref(),
             daemons: self.daemons.as_deref(),
             seen: Some(&self.seen),
             volumes: self.volumes.as_deref(),
         };
-        Answer::new(&self.pod, &self.pools, known)
+        Answer::all(slice::from_ref(&self.pod), &self.pools, known)
     }
 
     /// The answer in words.
     pub fn text(&self) -> String {
-        let mut text = paragraph(&self.answer());
+        let mut text: String = self.answers().iter().map(paragraph).collect();
         if let Some(node) = &self.node {
             let _ = writeln!(text, "\nIt runs on node {}.", terminal::clean(node));
         }
@@ -159,7 +160,7 @@ impl PodWhy {
 
     /// The answer as JSON.
     pub fn json(&self) -> serde_json::Result<Value> {
-        let mut value = serde_json::to_value(report(&[self.answer()], &self.unread))?;
+        let mut value = serde_json::to_value(report(&self.answers(), &self.unread))?;
         if let Some(pod) = value.pointer_mut("/pods/0").and_then(Value::as_object_mut) {
             pod.insert("node".to_owned(), json!(self.node));
             pod.insert("events".to_owned(), json!(self.events));
@@ -170,25 +171,19 @@ impl PodWhy {
 
 /// A pool as it is stored, and why it launches nothing now.
 fn candidate(object: &PoolObject, facts: &Facts, policy: &Policy, nodes: &NodesByName<'_>) -> Candidate {
-    let stored = json!({
-        "metadata": {"name": object.metadata.name, "annotations": object.metadata.annotations},
-        "spec": object.spec,
-        "status": {"resources": object.status.resources},
-    });
-    let mut candidate = Candidate::new(&Json::from(&stored), ApiVersion::V1, policy);
+    let mut candidate = Candidate::new(&Json::from(&object.with_usage()), ApiVersion::V1, policy);
+    let known = PoolFacts::of(object, facts, Some(policy), nodes).known;
     let ready = object.status.conditions.get("Ready");
-    let is_ready = object.status.conditions.is_true("Ready");
     // karpenter: pkg/controllers/provisioning/provisioner.go Provisioner.NewScheduler
-    let why = if object.metadata.deleted().is_some() {
+    let why = if known.pool.is_deleted {
         Some("it is being deleted".to_owned())
-    } else if !is_ready {
+    } else if !known.pool.is_ready {
         let reason = ready
             .map(|ready| format!(" ({})", ready.reason))
             .unwrap_or_default();
         Some(format!("it is not ready{reason}"))
     } else {
-        let pool = PoolFacts::of(object, facts, Some(policy), nodes);
-        let is_full = pool.known.free() == Some(0) && facts.has_gate() == Some(true);
+        let is_full = known.free() == Some(0) && facts.has_gate() == Some(true);
         is_full.then(|| "its node limit is reached: poolgate's gate denies its next NodeClaim".to_owned())
     };
     candidate.refuses_all = candidate.refuses_all.or(why);

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
+use poolgate_core::api::API_VERSION;
 use poolgate_core::nodelimit::why::{Cause, Explanation, Seen, Wanted, explain};
 use poolgate_core::policy::Policy;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::events::{self, Said};
 use super::look::More;
@@ -52,6 +54,16 @@ pub struct Why {
 }
 
 impl Whys {
+    /// The answers as one object of JSON.
+    pub fn json(&self) -> serde_json::Result<Value> {
+        let mut value = serde_json::to_value(self)?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("apiVersion".to_owned(), API_VERSION.into());
+            object.insert("kind".to_owned(), "NodeReport".into());
+        }
+        Ok(value)
+    }
+
     /// The answers about these NodeClaims, by the names of their nodes.
     pub fn of(facts: &Facts, more: &More, policy: Option<&Policy>, claims: &[&KnownClaim]) -> Self {
         let nodes = NodesByName::of(facts);

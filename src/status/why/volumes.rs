@@ -1,7 +1,7 @@
 //! Where the volumes of a pod are.
 
 use poolgate_core::facts::{HOSTNAME_LABEL, Operator};
-use poolgate_core::pods::LabelRequirement;
+use poolgate_core::pods::{LabelRequirement, NodeSelector, Term};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -37,27 +37,7 @@ struct VolumeSpec {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Affinity {
-    required: Option<Terms>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Terms {
-    node_selector_terms: Vec<Term>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Term {
-    match_expressions: Vec<Expression>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Expression {
-    key: String,
-    operator: String,
-    values: Vec<String>,
+    required: Option<NodeSelector>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -69,10 +49,17 @@ struct StorageClass {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Topology {
-    match_label_expressions: Vec<Expression>,
+    match_label_expressions: Vec<Listed>,
 }
 
-/// The places of a pod's volumes together, of which its node must be in one; none if they may be anywhere.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Listed {
+    key: String,
+    values: Vec<String>,
+}
+
+/// The places of all volumes of a pod together. Its node must be in one of them. Without a place, the volumes may be anywhere.
 // karpenter: pkg/controllers/provisioning/scheduling/volumetopology.go VolumeTopology.GetRequirements
 pub async fn places(look: &Look<'_>, namespace: &str, pod: &Value) -> Read<Vec<Place>> {
     let mut together: Vec<Place> = vec![Vec::new()];
@@ -158,20 +145,11 @@ async fn places_of(look: &Look<'_>, namespace: &str, claim: &str) -> Read<Vec<Pl
 fn of_volume(volume: VolumeSpec) -> Vec<Place> {
     let is_local = volume.local.is_some() || volume.host_path.is_some();
     let terms = volume.node_affinity.and_then(|affinity| affinity.required);
-    let terms = terms
-        .map(|required| required.node_selector_terms)
-        .unwrap_or_default();
+    let terms = terms.map(|required| required.terms()).unwrap_or_default();
     let place = |term: Term| {
-        let each = term.match_expressions.into_iter();
-        let each = each.filter(|one| !(is_local && one.key == HOSTNAME_LABEL));
-        each.filter_map(|one| {
-            Some(LabelRequirement {
-                operator: Operator::parse(&one.operator)?,
-                key: one.key,
-                values: one.values,
-            })
-        })
-        .collect::<Place>()
+        let each = term.expressions.into_iter();
+        each.filter(|one| !(is_local && one.key == HOSTNAME_LABEL))
+            .collect::<Place>()
     };
     let places: Vec<Place> = terms.into_iter().map(place).collect();
     // A place that requires nothing is anywhere.

@@ -10,7 +10,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::facts::DISRUPTED_TAINT;
+use crate::facts::{DISRUPTED_TAINT, Operator};
 use crate::nodelimit::plan::state::Pod;
 use crate::pods::{Effect, LabelRequirement, NodeTaint, tolerated};
 
@@ -198,15 +198,14 @@ pub struct PodDisruptionBudget {
 }
 
 impl PodDisruptionBudget {
-    /// True if it selects a pod that a drain must evict. No selector compares numbers: if one did, it is better to take the
-    /// pod for covered.
+    /// True if it selects a pod that a drain must evict.
     pub fn covers(&self, pod: &PodOnNode) -> bool {
         self.name.namespace == pod.name.namespace
             && pod.is_evicted()
             && self.selector.as_ref().is_some_and(|selector| {
                 selector
                     .iter()
-                    .all(|requirement| requirement.operator.is_numeric() || requirement.is_met(&pod.labels))
+                    .all(|requirement| is_met(requirement, &pod.labels))
             })
     }
 
@@ -219,5 +218,18 @@ impl PodDisruptionBudget {
     pub fn allowed(&self) -> Option<usize> {
         let is_current = self.observed_generation >= self.generation;
         is_current.then(|| usize::try_from(self.disruptions_allowed).unwrap_or(0))
+    }
+}
+
+fn is_met(requirement: &LabelRequirement, labels: &BTreeMap<String, String>) -> bool {
+    let value = labels.get(&requirement.key);
+    let is_listed = value.is_some_and(|value| requirement.values.contains(value));
+    match requirement.operator {
+        Operator::In => is_listed,
+        Operator::NotIn => !is_listed,
+        Operator::Exists => value.is_some(),
+        Operator::DoesNotExist => value.is_none(),
+        // No selector has them. If one had, it is better to take the pod for covered.
+        Operator::Gt | Operator::Lt | Operator::Gte | Operator::Lte => true,
     }
 }
