@@ -16,7 +16,7 @@ pub struct ClusterMetrics {
     pub watches: WatchMetrics,
     unreadable: Counter,
     static_pools: Gauge,
-    denied_pools: Family<[Label; 1], Gauge>,
+    denied_pools: Family<[Label<String>; 2], Gauge>,
     limit_used: Family<[Label<String>; 2], Gauge<f64, AtomicU64>>,
     /// Changes of a template whose hash is not known, by why.
     pub drift_doubts: Counters,
@@ -41,7 +41,7 @@ impl ClusterMetrics {
             ),
             denied_pools: registry.metric(
                 "stored_nodepools_denied",
-                "Stored NodePools that the rule would deny on creation",
+                "1 for each rule that would deny a stored NodePool on creation",
             ),
             limit_used: registry.metric(
                 "nodepool_limit_used_ratio",
@@ -73,9 +73,14 @@ impl ClusterMetrics {
         self.static_pools.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Changes the number of stored pools that a rule would deny.
-    pub fn denied_pool(&self, rule: &'static str, more: i64) {
-        self.denied_pools.get_or_create(&[("rule", rule)]).inc_by(more);
+    /// Whether a rule would deny a stored pool.
+    pub fn denied_pool(&self, pool: &str, rule: &'static str, is_denied: bool) {
+        let labels = [("nodepool", pool.into()), ("rule", rule.into())];
+        if is_denied {
+            self.denied_pools.get_or_create(&labels).set(1);
+        } else {
+            self.denied_pools.remove(&labels);
+        }
     }
 
     /// This much of a pool's limit is used; `None` if it has no such limit any more.

@@ -9,6 +9,7 @@ mod collection;
 pub mod config;
 pub mod connect;
 pub mod definition;
+mod discovery;
 mod lease;
 pub mod ledgers;
 pub mod managed_fields;
@@ -27,6 +28,7 @@ pub use collection::{Collection, Versioned};
 pub use config::{ClusterArgs, LedgerArgs};
 pub use connect::{client, lasting_client, required_cluster};
 pub use definition::FIELDS as DEFINITION_FIELDS;
+pub use discovery::served_at;
 pub use lease::{
     Candidate, LONGEST as LONGEST_LEASE, Leadership, SHORTEST as SHORTEST_LEASE, age as lease_age,
     holder as lease_holder, is_silent as lease_is_silent, path as leases_path,

@@ -23,9 +23,10 @@ use super::api::{ApiError, Deadline, Fault, resource};
 use super::collection::{Collection, RawObject};
 use super::config::{Found, UnusableConfig, UnusableKubeconfig, find_at, kubeconfig_of};
 use super::connect;
+use super::discovery::served_at;
 use super::objects::{
     BudgetObject, DEFINITIONS, EVENTS, NODE_CLAIMS, NODE_POOLS, NODES, NodeKinds, NodeObject,
-    POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts,
+    POD_DISRUPTION_BUDGETS, PODS, PodObject,
 };
 
 /// How long the API server may take for a page or an object.
@@ -127,13 +128,15 @@ impl ClusterReader {
                 let fields = format!("reason={reason},involvedObject.kind={about}");
                 self.list(EVENTS, Some(&fields), take)
             }
-            Request::NodeClasses { group, kind } => match self.path_of(group, kind)? {
-                Some(path) => self.list(&path, None, take),
-                None => Err(ClusterReadError(format!(
-                    "{} does not serve this kind of {group}. Install its CRD",
-                    self.server
-                ))),
-            },
+            Request::NodeClasses { group, kind } => {
+                match self.ask(served_at(&self.client, group, kind, ANSWER))? {
+                    Some(path) => self.list(&path, None, take),
+                    None => Err(ClusterReadError(format!(
+                        "{} does not serve this kind of {group}. Install its CRD",
+                        self.server
+                    ))),
+                }
+            }
             Request::Group(group) => self.one("/apis", group, take),
             Request::Apply {
                 resource,
@@ -200,7 +203,7 @@ impl ClusterReader {
         let mut pods: BTreeMap<String, Vec<PodOnNode>> = BTreeMap::new();
         let mut budgets: Vec<PodDisruptionBudget> = Vec::new();
         if nodes.values().any(|is_bounded| !is_bounded) {
-            self.each(PODS, Some("spec.nodeName!="), |pod: PodObject<Texts>| {
+            self.each(PODS, Some("spec.nodeName!="), |pod: PodObject| {
                 if let Some(name) = pod.node_name().filter(|name| nodes.get(*name) == Some(&false)) {
                     pods.entry(name.to_owned()).or_default().push(pod.on_node());
                 }
@@ -229,28 +232,6 @@ impl ClusterReader {
         })
     }
 
-    /// Where the objects of a kind are; `None` if it is not served.
-    fn path_of(&self, group: &str, kind: &str) -> Result<Option<String>, ClusterReadError> {
-        let is_plain = |character: char| character.is_ascii_alphanumeric() || "-.".contains(character);
-        if !group.chars().all(is_plain) {
-            return Ok(None);
-        }
-        let served = self.get::<Value>("/apis", group)?.unwrap_or_default();
-        for version in listed(&served, "versions").filter_map(|version| version.get("version")?.as_str()) {
-            let resources = self
-                .get::<Value>(&format!("/apis/{group}"), version)?
-                .unwrap_or_default();
-            let mut plurals = listed(&resources, "resources")
-                .filter(|resource| resource.get("kind").and_then(Value::as_str) == Some(kind))
-                .filter_map(|resource| resource.get("name")?.as_str())
-                .filter(|plural| !plural.contains('/'));
-            if let Some(plural) = plurals.next() {
-                return Ok(Some(format!("/apis/{group}/{version}/{plural}")));
-            }
-        }
-        Ok(None)
-    }
-
     fn apply(&self, resource: &str, manager: &str, object: &Value) -> Result<(), ClusterReadError> {
         let text = |field: &str| object.pointer(field).and_then(Value::as_str).unwrap_or_default();
         let path = format!("/apis/{}/{resource}", text("/apiVersion"));
@@ -260,12 +241,6 @@ impl ClusterReader {
         let applied = objects.patch(text("/metadata/name"), &params, &share, by);
         self.ask(applied).map(drop)
     }
-}
-
-/// The elements of a list in an answer.
-fn listed<'v>(answer: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
-    let list = answer.get(field).and_then(Value::as_array);
-    list.into_iter().flatten()
 }
 
 /// No cluster is configured, or the kubeconfig has contexts and no current one.

@@ -114,14 +114,14 @@ impl StoredPools {
     /// New numbers are shown before old ones are removed, so that a lasting number is never missing.
     fn replace(&mut self, name: &str, next: Reviewed) {
         for rule in &next.denied_by {
-            self.metrics.denied_pool(rule, 1);
+            self.metrics.denied_pool(name, rule, true);
         }
         for (resource, used) in &next.limits_used {
             self.metrics.limit_used(name, resource, Some(*used));
         }
         let before = self.known.remove(name).unwrap_or_default();
-        for rule in before.denied_by {
-            self.metrics.denied_pool(rule, -1);
+        for rule in before.denied_by.difference(&next.denied_by) {
+            self.metrics.denied_pool(name, rule, false);
         }
         for resource in before.limits_used.keys() {
             if !next.limits_used.contains_key(resource) {

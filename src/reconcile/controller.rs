@@ -94,6 +94,7 @@ impl Controller {
         tokio::select! {
             () = self.take_turns(end, known) => {}
             () = pools.rights.follow(&pools.writer) => {}
+            () = pools.follow_blocked() => {}
         }
     }
 

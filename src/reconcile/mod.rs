@@ -7,6 +7,7 @@
 
 mod apply;
 mod args;
+mod blocked;
 mod controller;
 mod followers;
 mod index;

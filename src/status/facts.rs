@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
-use poolgate_core::nodelimit::plan::{Claim, Node};
-use poolgate_core::nodelimit::why::{Condition, Details};
+use poolgate_core::facts::{Installed, TargetKarpenter};
+use poolgate_core::nodelimit::plan::{Claim, Condition, Node, PodDisruptionBudget, PodOnNode};
+use poolgate_core::nodelimit::why::Details;
 use poolgate_core::pods::Needs;
 use poolgate_core::policy::Policy;
 use serde::Deserialize as _;
@@ -119,6 +120,8 @@ pub struct Facts {
     pub policy: Read<Option<String>>,
     /// The holder of the reconcilers' Lease; `None` if there is no Lease.
     pub reconciler: Read<Option<Reconciler>>,
+    /// The installed definition of NodePools.
+    pub definition: Read<Option<Installed>>,
     pub pools: Read<Vec<PoolObject>>,
     pub claims: Read<Vec<KnownClaim>>,
     pub nodes: Read<Vec<KnownNode>>,
@@ -128,7 +131,27 @@ pub struct Facts {
     pub events: Read<Vec<Event>>,
 }
 
+/// Pods by the name of their node.
+pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
+
+/// What decides why nodes stay, besides their own objects.
+#[derive(Debug)]
+pub struct Kept {
+    pub pods: Read<PodsByNode>,
+    pub budgets: Read<Vec<PodDisruptionBudget>>,
+    /// Those about nodes and NodeClaims.
+    pub events: Read<Vec<Event>>,
+}
+
 impl Facts {
+    /// The Karpenter that NodePools are checked for: the installed one, else the one that the policy names.
+    pub fn karpenter(&self, policy: &Policy) -> TargetKarpenter {
+        let installed = self.definition.as_ref().ok().and_then(Option::as_ref);
+        let installed = installed
+            .map(|installed| TargetKarpenter::default().with_definition(Arc::new(installed.clone())));
+        installed.or_else(|| policy.cluster.target()).unwrap_or_default()
+    }
+
     /// Whether the gate is registered, if that is known.
     pub fn has_gate(&self) -> Option<bool> {
         let webhooks = self.webhooks.as_ref().ok()?;

@@ -16,7 +16,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use kube::api::ListParams;
 use poolgate_core::api::LEDGER_LABEL;
-use poolgate_core::facts::NODEPOOL_LABEL;
+use poolgate_core::facts::{Installed, NODEPOOL_DEFINITION, NODEPOOL_LABEL};
 use poolgate_core::pods::Needs;
 use poolgate_files::sources::cluster::KubeArgs;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -26,11 +26,11 @@ use super::deployments::DEPLOYMENTS;
 use super::facts::{Asked, Facts, KnownClaim, KnownNode, Read, SelfReport};
 use super::reconciler::Reconciler;
 use crate::cluster::objects::{
-    DeploymentObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodKinds, PodLocation, PodObject,
-    PoolObject,
+    DEFINITIONS, DeploymentObject, NODE_CLAIMS, NODE_POOLS, NODES, NodeObject, PODS, PodKinds, PodLocation,
+    PodObject, PoolObject,
 };
 use crate::cluster::webhooks::Webhook;
-use crate::cluster::{Collection, Deadline, LedgerArgs, call, leases_path, ledgers, ledgers_path};
+use crate::cluster::{Collection, Deadline, LedgerArgs, call, leases_path, ledgers, ledgers_path, served_at};
 use crate::serving::admission::inquiry;
 use crate::serving::registration::{self, Serves};
 
@@ -107,7 +107,7 @@ impl Look<'_> {
         let (own, ledgers) = (ledgers_path(&namespace), ledgers_path(ledgers));
         let deployments = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
         let deployments = DEPLOYMENTS.map(|(name, _)| self.get::<DeploymentObject>(&deployments, name));
-        let (deployments, policy, reconciler, pools, claims, nodes, waiting, stored, events) = tokio::join!(
+        let (deployments, policy, reconciler, pools, claims, nodes, waiting, stored, events, definition) = tokio::join!(
             try_join_all(deployments),
             self.get::<ConfigMap>(&own, "poolgate-policy"),
             self.get::<Lease>(&leases, "poolgate-reconciler"),
@@ -120,6 +120,7 @@ impl Look<'_> {
             ),
             self.list::<ConfigMap>(&ledgers, of_ledgers),
             self.list(EVENTS, of_events),
+            self.get(DEFINITIONS, NODEPOOL_DEFINITION),
         );
         let deployments: Read<Vec<DeploymentObject>> =
             deployments.map(|found| found.into_iter().flatten().collect());
@@ -146,6 +147,10 @@ impl Look<'_> {
                 read.collect::<Result<_, _>>().map_err(|error| error.to_string())
             }),
             events,
+            definition: definition.and_then(|definition: Option<Value>| {
+                let installed = definition.map(|definition| Installed::parse(&definition));
+                installed.transpose().map_err(|error| error.to_string())
+            }),
         };
         if self.probes {
             facts.asked = Some(self.ask(NODE_POOLS, &node_pool()).await);
@@ -183,6 +188,11 @@ impl Look<'_> {
     {
         let collection = Collection::<K>::new(self.client.clone(), path);
         Ok(collection.get_opt(name, Deadline::within(ANSWER)).await?)
+    }
+
+    /// The path of the objects of a kind; `None` if it is not served.
+    pub async fn served_at(&self, group: &str, kind: &str) -> Read<Option<String>> {
+        Ok(served_at(self.client, group, kind, ANSWER).await?)
     }
 
     /// Whether there is an object of this name, by the right to list them.

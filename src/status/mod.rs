@@ -4,7 +4,9 @@
 mod declared;
 mod deployments;
 mod events;
+mod explainer;
 mod facts;
+mod glance;
 mod json;
 mod look;
 mod pools;
@@ -94,7 +96,8 @@ pub fn run(args: &StatusArgs) -> anyhow::Result<ExitCode> {
         return Ok(exit_code(&[], &facts.unread()));
     }
     args.show.repeat(|| {
-        let report = Report::of(&read(&runtime, look.once()));
+        let (facts, kept) = read(&runtime, async { tokio::join!(look.once(), look.kept(None)) });
+        let report = Report::of(&facts, Some(&kept));
         args.show.show(
             || Ok(json::from_report(&report)),
             |width| table::render(&report, width),

@@ -1,19 +1,23 @@
 //! The report on each NodePool: how many nodes it has and may have, and what is waiting.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use poolgate_core::api::{AtLimit, NodeLimitMode, OverLimit};
 use poolgate_core::facts::ApiVersion;
 use poolgate_core::json::Json;
 use poolgate_core::nodelimit::plan::{ClaimState, Node, PodOnNode, Pool};
-use poolgate_core::nodelimit::why::{KnownPool, PoolDetails};
-use poolgate_core::policy::{FeatureGate, Policy};
+use poolgate_core::nodelimit::why::KnownPool;
+use poolgate_core::policy::Policy;
 use poolgate_core::pool::NodePool;
 use poolgate_core::rules::used_up;
 use serde::Serialize;
 
-use super::facts::{Asked, Facts, KnownClaim, KnownNode};
+use super::explainer::Explainer;
+use super::facts::{Asked, Facts, Kept, KnownClaim, KnownNode};
+use super::glance::{self, Glance};
 use crate::cluster::ledgers::{self, StoredLedger};
 use crate::cluster::objects::PoolObject;
 
@@ -31,6 +35,8 @@ pub struct PoolReport {
     /// The gate's decision on one more creation, if it was probed.
     pub next: Option<String>,
     pub denied: Option<DenialReport>,
+    #[serde(flatten)]
+    pub glance: Glance,
     /// Notes on waiting nodes and their causes, a sentence or two each.
     pub notes: Vec<String>,
     /// What is wrong.
@@ -64,14 +70,44 @@ pub struct DenialReport {
     pub at: Option<Timestamp>,
 }
 
-/// The reports on all pools, by name; `None` if the pools could not be read.
-pub fn of_pools(facts: &Facts, policy: Option<&Policy>, has_gate: Option<bool>) -> Option<Vec<PoolReport>> {
-    let nodes = NodesByName::of(facts);
-    let objects = facts.pools.as_ref().ok()?.iter();
-    let reports = objects.map(|object| PoolFacts::of(object, facts, policy, &nodes).report(has_gate));
+/// The reports on all pools, the worst first, then by name; `None` if the pools could not be read.
+pub fn of_pools(
+    facts: &Facts,
+    kept: Option<&Kept>,
+    policy: Option<&Policy>,
+    has_gate: Option<bool>,
+) -> Option<Vec<PoolReport>> {
+    facts.pools.as_ref().ok()?;
+    let explainer = Explainer::of(facts, kept, policy);
+    let reports = explainer
+        .pools
+        .values()
+        .map(|pool| pool.report(has_gate, Glance::of(pool, &explainer)));
     let mut reports: Vec<PoolReport> = reports.collect();
-    reports.sort_by(|one, other| one.name.cmp(&other.name));
+    reports.sort_by_key(|report| Reverse(report.badness()));
     Some(reports)
+}
+
+impl PoolReport {
+    /// By what the worst one comes first.
+    fn badness(&self) -> impl Ord + use<> {
+        let Glance {
+            ready,
+            errors,
+            warnings,
+            outdated,
+            ..
+        } = &self.glance;
+        (
+            self.problems.len(),
+            ready.as_ref().is_some_and(|ready| ready != "True"),
+            self.limit.as_ref().and_then(|limit| limit.excess),
+            self.glance.blocked_nodes(),
+            *errors,
+            *outdated,
+            *warnings,
+        )
+    }
 }
 
 /// All nodes by name, if they could be read.
@@ -95,7 +131,7 @@ impl<'f> NodesByName<'f> {
             claim: &known.claim,
             node: self.of_claim(known).map(|known| &*known.node),
             tries: None,
-            pods: pods.iter().map(|pod| &pod.pod).collect(),
+            pods: pods.iter().map(|pod| &*pod.pod).collect(),
         }
     }
 }
@@ -109,8 +145,14 @@ pub struct PoolFacts<'f> {
     pub over_limit: Option<OverLimit>,
     /// Which of its nodes are replaced at the limit, if that is known.
     pub at_limit: Option<AtLimit>,
+    /// How many pods wait that one of its nodes could take.
+    waiting: usize,
     /// Limits of other resources than nodes that are used up.
     used_up: Vec<String>,
+    /// The used shares of its limits of processors and memory.
+    pub limits_used: [Option<f64>; 2],
+    /// How many errors and warnings `lint` finds.
+    pub findings: [usize; 2],
 }
 
 impl<'f> PoolFacts<'f> {
@@ -124,16 +166,9 @@ impl<'f> PoolFacts<'f> {
         let kept = object.with_usage();
         let json = Json::from(&kept);
         let view = NodePool::view(ApiVersion::V1, &json);
-        let disruption = view.disruption.as_ref().present();
-        let consolidate_after = disruption.and_then(|disruption| disruption.consolidate_after.present());
-        let declared = policy.map(|policy| policy.cluster.clone()).unwrap_or_default();
-        let details = PoolDetails {
-            consolidate_after: consolidate_after.map(Box::from),
-            class_ready: object.status.conditions.told("NodeClassReady"),
-            ready: object.status.conditions.told("Ready"),
-            repair: declared.gate(FeatureGate::NodeRepair, view.template.settings()),
-        };
-        let pool = Pool::of(&kept, policy.unwrap_or(&Policy::default()));
+        let built_in = Policy::default();
+        let assumed = policy.unwrap_or(&built_in);
+        let pool = Arc::new(Pool::of(&kept, assumed));
         let claims = facts.claims.as_ref().ok().map(|claims| {
             let its = claims.iter().filter(|known| known.pool == pool.name);
             its.map(|known| nodes.state(known, &[])).collect()
@@ -147,12 +182,22 @@ impl<'f> PoolFacts<'f> {
         let has_no_leader =
             reconciler.is_ok_and(|reconciler| reconciler.as_ref().is_none_or(|reconciler| !reconciler.leads));
         let knows_nodes = facts.nodes.is_ok();
+        let waiting = facts.waiting.iter().flatten();
+        let waiting = waiting.filter(|needs| pool.could_serve(needs)).count();
+        let mut known = KnownPool::new(pool, claims, knows_nodes, ledger, has_no_leader);
+        known.is_waited_for = waiting > 0;
         Self {
             facts,
             over_limit: OverLimit::annotated(&view).or(policy.map(|policy| policy.over_limit)),
             at_limit: AtLimit::annotated(&view).or(policy.map(|policy| policy.at_limit)),
             used_up: used_up(&view, &view),
-            known: KnownPool::new((pool, details), claims, knows_nodes, ledger, has_no_leader),
+            waiting,
+            known,
+            limits_used: ["cpu", "memory"].map(|wanted| {
+                let mut used = view.limits_used();
+                used.find_map(|(resource, used)| (resource == wanted).then_some(used))
+            }),
+            findings: glance::findings(&json, assumed, &facts.karpenter(assumed), facts.now),
         }
     }
 
@@ -187,7 +232,7 @@ impl<'f> PoolFacts<'f> {
             .find(|stored| *stored.owner == *self.known.pool.uid)
     }
 
-    fn report(&self, has_gate: Option<bool>) -> PoolReport {
+    fn report(&self, has_gate: Option<bool>, glance: Glance) -> PoolReport {
         let name = self.name();
         let mut notes: Vec<String> = self.above().into_iter().chain(self.drains()).collect();
         if let Some(outstanding @ 1..) = self.known.outstanding() {
@@ -218,6 +263,7 @@ impl<'f> PoolFacts<'f> {
             held_nodes: held,
             next: self.known.pool.limit.and_then(|_| self.next()),
             denied: self.denied(),
+            glance,
             notes,
             problems,
         }
@@ -243,9 +289,7 @@ impl<'f> PoolFacts<'f> {
 
     /// The pods that wait for room in a full pool, and how it gets some.
     fn waiting(&self) -> Option<String> {
-        let pool = &self.known.pool;
-        let waiting = self.facts.waiting.iter().flatten();
-        let count = waiting.filter(|needs| pool.could_serve(needs)).count();
+        let count = self.waiting;
         let room = self
             .known
             .with_room()

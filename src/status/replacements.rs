@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use poolgate_core::api::{AT_LIMIT_ANNOTATION, AtLimit, OVER_LIMIT_ANNOTATION, OverLimit};
+use poolgate_core::diagnostic::first_few;
 use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
 use poolgate_core::nodelimit::plan::{ClaimState, above_limit};
 use poolgate_core::nodelimit::why::{repaired_if, to_replace_now};
@@ -9,7 +10,7 @@ use poolgate_core::nodelimit::why::{repaired_if, to_replace_now};
 use super::pools::PoolFacts;
 
 /// How many nodes are named.
-const MOST_NAMES: usize = 5;
+pub const MOST_NAMES: usize = 5;
 
 impl PoolFacts<'_> {
     /// Replacements in progress and waiting, a sentence or two each.
@@ -110,7 +111,7 @@ impl PoolFacts<'_> {
         (count > 0).then(|| {
             format!(
                 "repair is held until there is room for a replacement: {}. {ways_on}",
-                listed_names(names)
+                first_few(names, MOST_NAMES)
             )
         })
     }
@@ -136,8 +137,8 @@ impl PoolFacts<'_> {
         let mut broken: Vec<(&str, &str)> = broken.collect();
         broken.sort_unstable();
         let (_, first) = broken.first()?;
-        let (delete, repair) = (to_replace_now(first), repaired_if(self.known.details.repair));
-        let names = listed_names(broken.iter().map(|(name, _)| *name).collect());
+        let (delete, repair) = (to_replace_now(first), repaired_if(self.known.pool.details.repair));
+        let names = first_few(broken.iter().map(|(name, _)| *name), MOST_NAMES);
         Some(format!(
             "not ready, and not replaced because the pool is full: {names}. {repair}. {delete}"
         ))
@@ -161,16 +162,5 @@ impl PoolFacts<'_> {
             );
         }
         format!("Each is terminated first in its turn. If not, the event ReplacementBlocked says why. {room}")
-    }
-}
-
-/// The first of these names, and the number of the others.
-pub fn listed_names(mut names: Vec<&str>) -> String {
-    let more = names.len().saturating_sub(MOST_NAMES);
-    names.truncate(MOST_NAMES);
-    let listed = names.join(", ");
-    match more {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
     }
 }

@@ -8,7 +8,7 @@ use poolgate_core::api::unwritten_modes;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
-use super::facts::{self, Asked, Facts, Read, SelfReport};
+use super::facts::{self, Asked, Facts, Kept, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
 use crate::cluster::webhooks::Webhook;
@@ -84,8 +84,8 @@ pub struct StoredPolicy {
 }
 
 impl Report {
-    /// Makes the report from what is known.
-    pub fn of(facts: &Facts) -> Self {
+    /// Makes the report from what is known. `kept` is what decides why nodes stay, if it was read.
+    pub fn of(facts: &Facts, kept: Option<&Kept>) -> Self {
         let webhooks = facts.webhooks.as_ref().ok();
         let has_gate = facts.has_gate();
         let mut report = Self {
@@ -104,7 +104,7 @@ impl Report {
             pools: None,
             problems: Vec::new(),
             notes: Vec::new(),
-            unread: unread(facts),
+            unread: unread(facts, kept),
         };
         // Stopped Deployments cause most other problems.
         if let Some(found) = &report.deployments {
@@ -115,7 +115,7 @@ impl Report {
             report.problems.extend(webhook.problems(facts.now));
         }
         let policy = report.check_policy(facts);
-        report.pools = of_pools(facts, policy.as_ref(), has_gate);
+        report.pools = of_pools(facts, kept, policy.as_ref(), has_gate);
         for pool in report.pools.iter().flatten() {
             report.problems.extend(pool.problems.iter().cloned());
         }
@@ -279,11 +279,17 @@ fn authority_ends(bundle: &[u8]) -> Option<Timestamp> {
 }
 
 /// What could not be read, and why.
-fn unread(facts: &Facts) -> Vec<String> {
+fn unread(facts: &Facts, kept: Option<&Kept>) -> Vec<String> {
+    let pods = kept.and_then(|kept| kept.pods.as_ref().err());
     let mut unread = facts::unread([
         ("webhook configurations", facts.webhooks.as_ref().err()),
         ("Deployments", facts.deployments.as_ref().err()),
-        ("Pods", facts.waiting.as_ref().err()),
+        ("Pods", pods.or(facts.waiting.as_ref().err())),
+        (
+            "PodDisruptionBudgets",
+            kept.and_then(|kept| kept.budgets.as_ref().err()),
+        ),
+        ("NodePool definition", facts.definition.as_ref().err()),
         ("policy", facts.policy.as_ref().err()),
         ("reconcilers' Lease", facts.reconciler.as_ref().err()),
         ("NodePools", facts.pools.as_ref().err()),

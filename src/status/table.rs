@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 
 use super::deployments::DeploymentReport;
+use super::glance::Window;
 use super::pools::PoolReport;
 use super::reconciler::Reconciler;
 use super::report::{Answers, PolicyReport, Report, StoredPolicy, WebhookReport};
+use poolgate_core::diagnostic::counted;
 use poolgate_files::terminal;
 
 /// The cell of what is not there, or could not be read.
@@ -24,14 +26,19 @@ const ANSWERS: [&str; 2] = ["ANSWERS", "CERTIFICATE UNTIL"];
 
 const DEPLOYMENTS: [&str; 2] = ["DEPLOYMENT", "READY"];
 
-const POOLS: [&str; 7] = [
+const POOLS: [&str; 12] = [
     "NODEPOOL",
-    "LIMIT",
+    "READY",
+    "NODES",
     "MODE",
-    "NODECLAIMS",
-    "FREE",
     "EXCESS",
     "HELD",
+    "CPU",
+    "MEMORY",
+    "OUTDATED",
+    "BLOCKED",
+    "NEXT WINDOW",
+    "FINDINGS",
 ];
 
 /// Only the gate says this.
@@ -42,6 +49,29 @@ const NEXT: [&str; 1] = ["NEXT CLAIM"];
 pub fn render(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);
     page.line(&format!("poolgate in {}, {:.0}", report.namespace, report.now));
+    page.list("Problems", report.problems.iter().cloned());
+    page.list("Not read", report.unread.iter().cloned());
+    page.line("");
+    match report.pools.as_deref() {
+        None => page.line("NodePools were not read."),
+        Some([]) => page.line("No NodePools."),
+        Some(pools) => {
+            let next: &[&str] = if report.probed { &NEXT } else { &[] };
+            let rows = pools.iter().map(|one| pool(one, report.probed));
+            let (head, rows) = filled(&[&POOLS, next].concat(), rows.collect());
+            page.table(&head, rows.into_iter());
+        }
+    }
+    let of_pools = |lines: fn(&PoolReport, Timestamp) -> Vec<String>| {
+        let pools = report.pools.iter().flatten();
+        pools.flat_map(move |pool| {
+            let lines = lines(pool, report.now).into_iter();
+            lines.map(|line| format!("{}: {line}", pool.name))
+        })
+    };
+    page.list("Blocked", of_pools(blocked));
+    page.list("Waiting", of_pools(waiting));
+    page.list("Notes", report.notes.iter().cloned());
     page.line("");
     match report.webhooks.as_deref() {
         None => page.line("Webhooks were not read."),
@@ -68,25 +98,6 @@ pub fn render(report: &Report, width: usize) -> String {
     page.line("");
     page.line(&format!("Policy      {}", policy(&report.policy, report.probed)));
     page.line(&format!("Reconciler  {reconciler}"));
-    page.line("");
-    match report.pools.as_deref() {
-        None => page.line("NodePools were not read."),
-        Some([]) => page.line("No NodePools."),
-        Some(pools) => {
-            let next: &[&str] = if report.probed { &NEXT } else { &[] };
-            let rows = pools.iter().map(|one| pool(one, report.probed));
-            page.table(&[&POOLS, next].concat(), rows);
-        }
-    }
-    let notes = report.pools.iter().flatten().flat_map(|pool| {
-        said(pool)
-            .into_iter()
-            .map(|note| format!("{}: {note}", pool.name))
-    });
-    page.list("Waiting", notes);
-    page.list("Notes", report.notes.iter().cloned());
-    page.list("Problems", report.problems.iter().cloned());
-    page.list("Not read", report.unread.iter().cloned());
     page.into_text()
 }
 
@@ -166,15 +177,39 @@ fn webhook(webhook: &WebhookReport, probed: bool) -> Vec<String> {
 }
 
 fn pool(pool: &PoolReport, probed: bool) -> Vec<String> {
-    let limit = pool.limit.as_ref();
+    let (limit, glance) = (pool.limit.as_ref(), &pool.glance);
+    let nodes = match limit {
+        Some(limit) => format!("{}/{}", shown(limit.taken), limit.nodes),
+        None => shown(pool.node_claims),
+    };
+    let percent = |used: Option<f64>| shown(used.map(|used| format!("{:.0}%", used * 100.0)));
+    let ready = glance
+        .ready
+        .as_deref()
+        .map(|ready| if ready == "True" { "yes" } else { ready });
+    let window = glance.next_window.as_ref().map(|window| match window {
+        Window::Open => "now".to_owned(),
+        Window::At(at) => at.strftime("%Y-%m-%dT%H:%MZ").to_string(),
+        Window::Never => "never".to_owned(),
+    });
+    let findings = match (glance.errors, glance.warnings) {
+        (0, 0) => None,
+        (0, warnings) => Some(counted(warnings, "warning")),
+        (errors, _) => Some(counted(errors, "error")),
+    };
     let mut row = vec![
         pool.name.clone(),
-        shown(limit.map(|limit| limit.nodes)),
+        shown(ready),
+        nodes,
         shown(limit.map(|limit| limit.mode)),
-        shown(pool.node_claims),
-        shown(limit.and_then(|limit| limit.free)),
         shown(limit.and_then(|limit| limit.excess)),
         shown(pool.held_nodes),
+        percent(glance.cpu_used),
+        percent(glance.memory_used),
+        shown(glance.outdated),
+        shown(glance.blocked_nodes()),
+        shown(window),
+        shown(findings),
     ];
     if probed {
         let unknown = limit.map(|_| UNKNOWN);
@@ -183,13 +218,32 @@ fn pool(pool: &PoolReport, probed: bool) -> Vec<String> {
     row
 }
 
+/// The columns in which a row has a value.
+fn filled<'h>(head: &[&'h str], mut rows: Vec<Vec<String>>) -> (Vec<&'h str>, Vec<Vec<String>>) {
+    let has_value = |column: usize| {
+        rows.iter()
+            .any(|row| row.get(column).is_some_and(|cell| cell != NOTHING))
+    };
+    let is_filled: Vec<bool> = (0..head.len()).map(has_value).collect();
+    for row in &mut rows {
+        let mut filled = is_filled.iter();
+        row.retain(|_| filled.next() == Some(&true));
+    }
+    let head = head.iter().zip(&is_filled).filter(|(_, is_filled)| **is_filled);
+    (head.map(|(title, _)| *title).collect(), rows)
+}
+
 /// A cell: a dash for what is not there or not known.
 fn shown(value: Option<impl ToString>) -> String {
     value.map_or_else(|| NOTHING.to_owned(), |value| value.to_string())
 }
 
-/// The lines below the table.
-fn said(pool: &PoolReport) -> Vec<String> {
+fn blocked(pool: &PoolReport, now: Timestamp) -> Vec<String> {
+    let groups = pool.glance.blocked.iter().flatten();
+    groups.map(|group| group.line(now)).collect()
+}
+
+fn waiting(pool: &PoolReport, _: Timestamp) -> Vec<String> {
     let denied = pool.denied.as_ref().map(|denied| {
         let at = denied.at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
         format!("denied so far: {}, last {}{at}", denied.total, denied.last_claim)

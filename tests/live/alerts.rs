@@ -42,6 +42,8 @@ struct Recording {
     moving: BTreeMap<String, String>,
     /// Whether all processes are gone after ten minutes.
     ends: bool,
+    /// How many minutes a step takes instead of one.
+    step: Option<u32>,
 }
 
 impl Recording {
@@ -72,7 +74,7 @@ impl Recording {
         }
     }
 
-    /// Which alerts fire within two hours of it, as Prometheus has it.
+    /// Which alerts fire within 120 steps of it, as Prometheus has it.
     #[track_caller]
     fn expect_firing(&self, expected: &[&str]) {
         let series: Vec<Value> = self
@@ -98,16 +100,18 @@ impl Recording {
             .iter()
             .map(|alert| json!({"labels": format!("{{alertname=\"{alert}\"}}"), "value": 1}))
             .collect();
+        let step = self.step.unwrap_or(1);
+        let end = format!("{}m", 120 * step);
         let tests = json!({
             "rule_files": [ALERTS],
-            "evaluation_interval": "1m",
+            "evaluation_interval": format!("{step}m"),
             "tests": [{
-                "interval": "1m",
+                "interval": format!("{step}m"),
                 "input_series": series,
                 "promql_expr_test": [{
                     // At least one of each; how many does not matter.
-                    "expr": "group by (alertname) (max_over_time(ALERTS{alertstate=\"firing\"}[2h]))",
-                    "eval_time": "2h",
+                    "expr": format!("group by (alertname) (max_over_time(ALERTS{{alertstate=\"firing\"}}[{end}]))"),
+                    "eval_time": end,
                     "exp_samples": samples,
                 }],
             }],
@@ -212,25 +216,44 @@ fn a_rollout_is_stuck_if_it_may_move_and_does_not() {
         ("each try fails", tries(3, 2), tries(0, 1), always(0), 1, true),
         ("it moves", "400-1x130".to_owned(), always(4), always(0), 4, false),
         ("the window is closed", always(40), always(0), always(0), 0, false),
-        ("the rest is blocked", always(0), always(0), always(3), 4, false),
+        ("the rest is blocked", always(3), always(0), always(3), 4, false),
+        ("one is not blocked", always(3), always(0), always(2), 4, true),
         ("it is over", always(0), always(0), always(0), 4, false),
     ] {
         println!("{what}");
         let mut day = Recording::default();
-        for (state, nodes) in [
-            ("waiting", waiting),
-            ("replacing", replacing),
-            ("blocked", blocked),
-        ] {
+        for (state, nodes) in [("waiting", waiting), ("replacing", replacing)] {
             let name = format!("poolgate_nodepool_nodes{{nodepool=\"general\",state=\"{state}\"}}");
             day.moving.insert(name, nodes);
         }
+        let by_pods = "poolgate_nodepool_blocked_nodes{nodepool=\"general\",cause=\"pod_disruption_budget\"}";
+        day.moving.insert(by_pods.to_owned(), blocked);
         let name = "poolgate_nodepool_allowed_disruptions{nodepool=\"general\",reason=\"Drifted\"}";
         day.moving.insert(name.to_owned(), always(allowed));
         let up_to_date = "poolgate_nodepool_nodes{nodepool=\"general\",state=\"up_to_date\"}";
         day.moving.insert(up_to_date.to_owned(), "0+1x130".to_owned());
         let expected: &[&str] = if is_stuck { &["PoolgateRolloutStuck"] } else { &[] };
         day.expect_firing(expected);
+    }
+}
+
+#[test]
+fn nodes_are_blocked_if_as_many_were_for_a_day_by_what_does_not_pass() {
+    for (cause, nodes, fires) in [
+        ("pod_disruption_budget", "2+0x130".to_owned(), true),
+        ("deleting", "1+0x130".to_owned(), true),
+        ("budget_closed", "9+0x130".to_owned(), false),
+        ("pod_disruption_budget", "2 3 ".repeat(65), false),
+        ("pod_do_not_disrupt", "0+0x130".to_owned(), false),
+    ] {
+        let mut days = Recording {
+            step: Some(20),
+            ..Recording::default()
+        };
+        let name = format!("poolgate_nodepool_blocked_nodes{{nodepool=\"general\",cause=\"{cause}\"}}");
+        days.moving.insert(name, nodes);
+        let expected: &[&str] = if fires { &["PoolgateNodesBlocked"] } else { &[] };
+        days.expect_firing(expected);
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::nodelimit::plan::ClaimState;
-use crate::nodelimit::why::{Cause, CauseKind, Condition};
+use crate::nodelimit::plan::{ClaimState, Condition};
+use crate::nodelimit::why::{Cause, CauseKind};
 
 /// How long nothing may have been outdated before a rollout is done, and how long all that is left may have been blocked
 /// before it is stuck.

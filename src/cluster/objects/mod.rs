@@ -12,7 +12,7 @@ mod pod_disruption_budget;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use poolgate_core::nodelimit::why;
+use poolgate_core::nodelimit::plan;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -205,9 +205,9 @@ impl Conditions {
     }
 
     /// The condition of this type, as a report tells it.
-    pub fn told(&self, kind: &str) -> Option<why::Condition> {
+    pub fn told(&self, kind: &str) -> Option<plan::Condition> {
         let condition = self.get(kind)?;
-        Some(why::Condition {
+        Some(plan::Condition {
             status: condition.status.clone(),
             reason: condition.reason.clone(),
             since: instant(condition.last_transition_time.as_deref()),

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Taint as TaintObject;
 use poolgate_core::facts::NODEPOOL_LABEL;
-use poolgate_core::nodelimit::plan::{Marks, Node};
-use poolgate_core::nodelimit::why;
+use poolgate_core::nodelimit::plan::{Condition, Marks, Node};
 use poolgate_core::pods::{Effect, NodeTaint, Resources};
 use poolgate_core::value::quantity::Quantity;
 use serde::Deserialize;
@@ -54,7 +53,7 @@ pub struct NodeKinds {
 
 impl NodeObject {
     /// Its condition `Ready`.
-    pub fn ready(&self) -> Option<why::Condition> {
+    pub fn ready(&self) -> Option<Condition> {
         self.status.conditions.told("Ready")
     }
 

@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use poolgate_core::facts::DO_NOT_DISRUPT_ANNOTATION;
 use poolgate_core::nodelimit::plan::{
-    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, NamespacedName, Pod, PodOnNode,
-    written_cost,
+    DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Pod, PodOnNode, written_cost,
 };
 use poolgate_core::pods::{Needs, PodSpec};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use super::{Conditions, Interned, Metadata, Object, Texts, instant};
 
@@ -17,7 +15,7 @@ use super::{Conditions, Interned, Metadata, Object, Texts, instant};
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
 /// The fields of a Pod that are read.
-pub type PodObject<L = IgnoredAny> = Object<Metadata<L, Texts>, PodSpec, Status>;
+pub type PodObject = Object<Metadata<Texts, Texts>, PodSpec, Status>;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -54,16 +52,14 @@ impl PodObject {
         };
         match self.spec.node_name() {
             Some(node) => {
-                let pod = self.pod(needs());
-                Some(PodLocation::Bound(node.into(), kinds.pods.share(pod)))
+                let (node, needs) = (node.into(), needs());
+                Some(PodLocation::Bound(node, kinds.pods.share(self.pod(needs))))
             }
             None if self.is_unschedulable() => Some(PodLocation::Unschedulable(needs())),
             None => None,
         }
     }
-}
 
-impl PodObject<Texts> {
     /// The name of its node.
     pub fn node_name(&self) -> Option<&str> {
         self.spec.node_name()
@@ -72,29 +68,21 @@ impl PodObject<Texts> {
     /// The pod as a drain of its node finds it.
     pub fn on_node(self) -> PodOnNode {
         let needs = self.spec.needs(&mut |name| name.into());
-        let ready = self.status.conditions.get("Ready");
-        let is_unready = ready.is_some_and(|ready| &*ready.status == "False");
-        let pod = self.pod(Arc::new(needs));
         PodOnNode {
-            name: NamespacedName {
-                namespace: self.metadata.namespace,
-                name: self.metadata.name,
-            },
-            labels: self.metadata.labels.unwrap_or_default(),
-            is_unready,
-            pod,
+            name: self.metadata.name.clone(),
+            pod: Arc::new(self.pod(Arc::new(needs))),
         }
     }
-}
 
-impl<L> PodObject<L> {
-    fn pod(&self, needs: Arc<Needs>) -> Pod {
+    fn pod(self, needs: Arc<Needs>) -> Pod {
+        let ready = self.status.conditions.get("Ready");
         let meta = &self.metadata;
         let do_not_disrupt = meta
             .annotation(DO_NOT_DISRUPT_ANNOTATION)
             .and_then(DoNotDisrupt::parse);
         let start = self.status.start_time.as_deref();
         Pod {
+            is_unready: ready.is_some_and(|ready| &*ready.status == "False"),
             needs,
             is_daemon: meta.is_owned_by("DaemonSet"),
             is_bare: !meta.is_controlled(),
@@ -111,6 +99,8 @@ impl<L> PodObject<L> {
                 .map(|text| written_cost(text).unwrap_or(0)),
             deletion_cost: meta.annotation(DELETION_COST_ANNOTATION).and_then(written_cost),
             priority: self.spec.priority(),
+            namespace: self.metadata.namespace,
+            labels: self.metadata.labels.unwrap_or_default(),
         }
     }
 

@@ -6,7 +6,7 @@ use poolgate_core::nodelimit::plan::{DrainObstacle, MOST_PODS_ON_NODE, PodDisrup
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts};
+use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject};
 
 impl Writer {
     /// Why draining a node would do harm now; `None` if it would not.
@@ -27,7 +27,7 @@ impl Writer {
     /// The pods that are bound to a node and not finished, at most a page more than a drain looks at.
     async fn list_pods_on(&self, node: &str) -> Result<Vec<PodOnNode>, WriteError> {
         let unfinished = format!("spec.nodeName={node},status.phase!=Succeeded,status.phase!=Failed");
-        let pods = Collection::<PodObject<Texts>>::new(self.client.clone(), PODS);
+        let pods = Collection::<PodObject>::new(self.client.clone(), PODS);
         let mut pages = pods.pages(ListParams::default().fields(&unfinished).limit(PAGE));
         let mut listed = Vec::new();
         while listed.len() <= MOST_PODS_ON_NODE

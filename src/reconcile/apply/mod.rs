@@ -27,7 +27,7 @@ pub use marks::unhold_all;
 pub const CALL: Duration = Duration::from_secs(10);
 
 /// How many objects are in one page of a list.
-const PAGE: u32 = 500;
+pub const PAGE: u32 = 500;
 
 /// The field manager of what poolgate applies.
 const MANAGER: &str = "poolgate";

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::nodelimit::ledger::Moment;
 use poolgate_core::nodelimit::plan::{
-    Claim, ClaimState, LedgerState, Node, ObjectRef, Pod, Pool, PoolState, Settings, Tries,
+    Claim, ClaimState, LedgerState, Node, ObjectRef, Pod, PodOnNode, Pool, PoolState, Settings, Tries,
 };
 use poolgate_core::pods::Needs;
 
@@ -130,6 +130,16 @@ impl Snapshot {
             terminations_left: 0,
             settings: Settings::default(),
         }
+    }
+
+    /// The pods on the node of the claim at this place of [`PoolState::claims`], without names.
+    pub fn pods_of(&self, place: usize) -> Vec<PodOnNode> {
+        let pods = self.claims.get(place).map(|whole| &whole.pods);
+        let unnamed = |pod: &Arc<Pod>| PodOnNode {
+            name: Box::default(),
+            pod: Arc::clone(pod),
+        };
+        pods.into_iter().flatten().map(unnamed).collect()
     }
 
     /// Whether nothing of the pool is left, so that it need not be reconciled again.

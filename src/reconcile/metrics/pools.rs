@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::budget::Reason;
 use poolgate_core::nodelimit::plan::{Numbers, RolloutState};
+use poolgate_core::nodelimit::why::Blocked;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -30,6 +31,7 @@ pub struct PoolMetrics {
     mode: Family<[Label<String>; 2], Gauge>,
     allowed: Family<[Label<String>; 2], Gauge>,
     rollout: Family<[Label<String>; 2], Gauge>,
+    blocked: Family<[Label<String>; 2], Gauge>,
     /// The pools that have metrics.
     shown: Arc<Mutex<BTreeSet<Arc<str>>>>,
 }
@@ -61,6 +63,10 @@ impl PoolMetrics {
             rollout: registry.metric(
                 "nodepool_nodes",
                 "NodeClaims by their state in the rollout of the NodePool's template",
+            ),
+            blocked: registry.metric(
+                "nodepool_blocked_nodes",
+                "Nodes that should go and stay, each by one cause",
             ),
             shown: Arc::default(),
         }
@@ -98,6 +104,21 @@ impl PoolMetrics {
         }
     }
 
+    /// Shows how many nodes of a pool are blocked by each cause, if its other numbers are shown.
+    pub fn show_blocked(&self, pool: &Arc<str>, causes: &[Blocked]) {
+        let shown = self.shown.lock();
+        for by in Blocked::ALL.into_iter().filter(|_| shown.contains(pool)) {
+            let nodes = causes.iter().filter(|cause| **cause == by).count();
+            let gauge = self.blocked.get_or_create(&of_cause(pool, by));
+            gauge.set(i64::try_from(nodes).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Removes the numbers of blocked nodes of all pools: they are not known.
+    pub fn forget_blocked(&self) {
+        self.blocked.clear();
+    }
+
     /// Removes the numbers of a pool.
     pub fn forget(&self, pool: &str) {
         let mut shown = self.shown.lock();
@@ -109,6 +130,9 @@ impl PoolMetrics {
         }
         for state in RolloutState::ALL {
             self.rollout.remove(&of_state(pool, state));
+        }
+        for by in Blocked::ALL {
+            self.blocked.remove(&of_cause(pool, by));
         }
         self.forget_limit(pool);
     }
@@ -148,6 +172,10 @@ fn of_mode(pool: &str, mode: NodeLimitMode) -> [Label<String>; 2] {
 
 fn of_reason(pool: &str, reason: Reason) -> [Label<String>; 2] {
     [pool_label(pool), ("reason", reason.as_str().into())]
+}
+
+fn of_cause(pool: &str, cause: Blocked) -> [Label<String>; 2] {
+    [pool_label(pool), ("cause", cause.as_str().into())]
 }
 
 fn of_state(pool: &str, state: RolloutState) -> [Label<String>; 2] {

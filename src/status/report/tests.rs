@@ -7,11 +7,12 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::serving::certs::Authority;
-use crate::status::facts::{KnownClaim, KnownNode};
+use crate::status::facts::{Kept, KnownClaim, KnownNode};
 use crate::status::{json as as_json, table};
 
 mod deployments;
 mod events;
+mod glance;
 mod hostile;
 mod probes;
 mod replacements;
@@ -100,6 +101,7 @@ fn well() -> Facts {
         waiting: Ok(Vec::new()),
         ledgers: Ok(Vec::new()),
         events: Ok(Vec::new()),
+        definition: Ok(None),
     }
 }
 
@@ -114,7 +116,13 @@ fn deployment(name: &str, ready: u32, wanted: u32) -> crate::cluster::objects::D
 fn pool(limit: &str, annotations: &Value) -> crate::cluster::objects::PoolObject {
     read(json!({
         "metadata": {"name": "general", "uid": "u-pool", "annotations": annotations},
-        "spec": {"limits": {"nodes": limit}},
+        "spec": {
+            "limits": {"nodes": limit},
+            "template": {"spec": {
+                "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"},
+                "requirements": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}],
+            }},
+        },
     }))
 }
 
@@ -158,7 +166,7 @@ fn node(name: &str, held: bool, disrupted: bool) -> KnownNode {
 
 #[test]
 fn where_all_is_well_nothing_is_wrong() {
-    let report = Report::of(&well());
+    let report = Report::of(&well(), None);
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(report.unread, [""; 0]);
     let webhooks = report.webhooks.as_ref().expect("webhooks");
@@ -181,7 +189,7 @@ fn where_all_is_well_nothing_is_wrong() {
 fn a_webhook_that_reports_nothing_does_not_answer_and_says_why_where_that_is_known() {
     let expect = |asked: Option<Read<Asked>>, expected: [&str; 2]| {
         let facts = Facts { asked, ..well() };
-        let report = Report::of(&facts);
+        let report = Report::of(&facts, None);
         for (webhook, expected) in report.webhooks.iter().flatten().zip(expected) {
             let found = match &webhook.answers {
                 Answers::Yes => "yes".to_owned(),
@@ -221,7 +229,7 @@ fn the_webhook_of_deletions_is_not_asked_and_not_taken_for_a_dead_one() {
         let mut facts = Facts { asked, ..well() };
         let deletions = webhook(DELETIONS, "Ignore", &bundle(24 * 90 * HOUR));
         facts.webhooks.as_mut().expect("webhooks").push(deletions);
-        let report = Report::of(&facts);
+        let report = Report::of(&facts, None);
         assert_eq!(report.problems, [""; 0]);
         assert_eq!(
             report.webhooks.expect("webhooks")[3].answers,
@@ -236,7 +244,7 @@ fn a_strict_gate_that_names_pools_which_are_not_there_is_not_taken_for_a_dead_on
     let mut strict = webhook("/gate/strict", "Fail", &bundle(24 * 90 * HOUR));
     strict.name = "strict.nodeclaims.poolgate.dev".into();
     facts.webhooks.as_mut().expect("webhooks").push(strict);
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(
         report.webhooks.expect("webhooks")[3].answers,
@@ -250,7 +258,7 @@ fn what_is_registered_wrongly_and_what_ends_soon_is_wrong() {
     let webhooks = facts.webhooks.as_mut().expect("webhooks");
     webhooks[1] = webhook("/validate", "Fail", "");
     webhooks[2] = webhook("/gate", "Ignore", &bundle(24 * HOUR));
-    let problems = Report::of(&facts).problems;
+    let problems = Report::of(&facts, None).problems;
     assert!(
         problems[0].starts_with("validate.nodepools.poolgate.dev: caBundle is empty"),
         "{problems:?}"
@@ -269,7 +277,7 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
         policy: Ok(Some(policy.into())),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     let stored = report.policy.stored.as_ref().expect("a policy");
     assert_eq!(stored.enforcement, Some("warn"));
     assert!(
@@ -282,9 +290,9 @@ fn a_policy_that_is_stored_and_not_in_force_is_wrong() {
     for report in &mut asked.as_mut().expect("an answer").reports {
         *report = super::tests::self_report(report.get("path").expect("a path"), &in_force);
     }
-    assert_eq!(Report::of(&facts).problems, [""; 0]);
+    assert_eq!(Report::of(&facts, None).problems, [""; 0]);
     facts.policy = Ok(Some("kind: Policy".into()));
-    assert!(Report::of(&facts).problems[0].starts_with("the stored policy is unusable"));
+    assert!(Report::of(&facts, None).problems[0].starts_with("the stored policy is unusable"));
 }
 
 #[test]
@@ -294,10 +302,13 @@ fn a_pool_that_has_used_up_another_limit_says_so_and_is_no_problem() {
         "spec": {"limits": {"cpu": "48"}},
         "status": {"resources": {"cpu": "48", "nodes": "3"}},
     });
-    let report = Report::of(&Facts {
-        pools: Ok(vec![read(full)]),
-        ..well()
-    });
+    let report = Report::of(
+        &Facts {
+            pools: Ok(vec![read(full)]),
+            ..well()
+        },
+        None,
+    );
     assert_eq!(report.problems, [""; 0]);
     let text = table::render(&report, WIDE);
     assert!(
@@ -341,7 +352,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
                 error: None,
             }),
         );
-        let report = Report::of(&facts);
+        let report = Report::of(&facts, None);
         let json = as_json::from_report(&report);
         assert_eq!(
             json["nodePools"][0]["limit"],
@@ -382,7 +393,7 @@ fn a_node_that_reboots_stays_and_counts_in_a_soft_pool() {
     facts.nodes = Ok(vec![node("a", false, true)]);
     for (claim, taken) in [(rebooting, 1), (claim("a", None), 0)] {
         facts.claims = Ok(vec![claim]);
-        let report = Report::of(&facts).pools.expect("pools").remove(0);
+        let report = Report::of(&facts, None).pools.expect("pools").remove(0);
         assert_eq!(report.limit.expect("a limit").taken, Some(taken));
     }
 }
@@ -391,7 +402,7 @@ fn a_node_that_reboots_stays_and_counts_in_a_soft_pool() {
 fn nodes_that_nobody_would_let_go_are_wrong() {
     let mut facts = well();
     facts.nodes = Ok(vec![node("a", true, false)]);
-    assert_eq!(Report::of(&facts).problems, [""; 0]);
+    assert_eq!(Report::of(&facts, None).problems, [""; 0]);
     let dead = Reconciler {
         holder: "one".into(),
         renewed: Some(SignedDuration::from_mins(1)),
@@ -400,7 +411,7 @@ fn nodes_that_nobody_would_let_go_are_wrong() {
     };
     for reconciler in [None, Some(dead)] {
         facts.reconciler = Ok(reconciler);
-        let problems = Report::of(&facts).problems;
+        let problems = Report::of(&facts, None).problems;
         assert_eq!(
             problems,
             ["NodePool general: nodes are held (1), but no reconciler is leading"]

@@ -3,7 +3,6 @@
 use poolgate_core::pool::NodePool;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use crate::cluster::objects::{Metadata, NodeClassRef, Object, Origin, Texts};
 use crate::status::facts::Read;
@@ -44,7 +43,7 @@ pub fn class_of(pool: &NodePool<'_>) -> Option<NodeClassRef> {
 impl NodeClass {
     /// Reads it; `None` if it is not there.
     pub async fn read(look: &Look<'_>, reference: NodeClassRef) -> Read<Option<Self>> {
-        let Some(path) = path(look, &reference).await? else {
+        let Some(path) = look.served_at(&reference.group, &reference.kind).await? else {
             return Ok(None);
         };
         let object = look.get::<ClassObject>(&path, &reference.name).await?;
@@ -68,27 +67,6 @@ impl NodeClass {
         let [own, own_version] = claim.class_hash(&self.reference)?;
         (version == own_version).then(|| hash != own)
     }
-}
-
-/// Where classes of its kind are; `None` if it is not served.
-async fn path(look: &Look<'_>, class: &NodeClassRef) -> Read<Option<String>> {
-    let group: Option<Value> = look.get("/apis", &class.group).await?;
-    let preferred = group.as_ref().and_then(|group| {
-        let preferred = group.pointer("/preferredVersion/version")?;
-        preferred.as_str()
-    });
-    let Some(version) = preferred else { return Ok(None) };
-    let api = format!("/apis/{}", class.group);
-    let served: Option<Value> = look.get(&api, version).await?;
-    let resources = served
-        .as_ref()
-        .and_then(|served| served.get("resources")?.as_array());
-    let named = resources.into_iter().flatten().find_map(|resource| {
-        let text = |field: &str| resource.get(field).and_then(Value::as_str);
-        let name = text("name").filter(|name| !name.contains('/'))?;
-        (text("kind") == Some(&class.kind)).then_some(name)
-    });
-    Ok(named.map(|resource| format!("{api}/{version}/{resource}")))
 }
 
 #[cfg(test)]

@@ -6,10 +6,11 @@ use std::str::FromStr;
 use super::class::{NodeClass, class_of};
 use super::words::{PoolProgress, RolloutReport};
 use crate::cluster::objects::{NodeClassRef, PoolObject};
+use crate::status::explainer::Explainer;
 use crate::status::facts::{Facts, KnownClaim};
 use crate::status::look::Look;
-use crate::status::pools::{NodesByName, PoolFacts};
-use crate::status::why::{Keeps, More, Why, Whys};
+use crate::status::pools::NodesByName;
+use crate::status::why::{Keeps, Why, Whys};
 use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;
 use poolgate_core::drift::{CurrentTemplate, Start};
@@ -126,17 +127,17 @@ impl Rollouts {
         let asked: Vec<&KnownClaim> = asked
             .filter(|known| outdated.contains(&*known.claim.uid))
             .collect();
-        let more = if asked.is_empty() {
-            More::default()
+        let kept = if asked.is_empty() {
+            None
         } else {
-            look.more(None).await
+            Some(look.kept(None).await)
         };
+        let explainer = Explainer::of(&facts, kept.as_ref(), policy.as_ref());
         let Whys {
             nodes: whys, unread, ..
-        } = Whys::of(&facts, &more, policy.as_ref(), &asked);
+        } = Whys::of(&facts, &explainer, &asked);
         let whys = whys.into_iter().map(|why| (why.node_claim.clone(), why));
         let mut whys: BTreeMap<String, Why> = whys.collect();
-        let nodes = NodesByName::of(&facts);
         let mut pools = Vec::new();
         for (name, followed) in &mut self.pools {
             let Some(Judged {
@@ -148,7 +149,9 @@ impl Rollouts {
                 pools.push(PoolProgress::gone(name));
                 continue;
             };
-            let known = PoolFacts::of(object, &facts, policy.as_ref(), &nodes).known;
+            let Some(known) = explainer.pools.get(name.as_str()).map(|pool| &pool.known) else {
+                continue;
+            };
             let pace = known.pace(facts.now);
             let empty_go_first = pace.is_some_and(|pace| pace.empty_go_first);
             for claim in claims.iter_mut() {

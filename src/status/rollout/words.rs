@@ -78,7 +78,10 @@ impl RolloutReport {
         } else {
             lines.chain(unread).collect()
         };
-        lines.iter().map(|line| terminal::clean(line) + "\n").collect()
+        // In the log of a pipeline, a line is a line.
+        let width = terminal::width().unwrap_or(usize::MAX);
+        let wrapped = |line: &String| terminal::wrapped(&terminal::clean(line), "", "    ", width) + "\n";
+        lines.iter().map(wrapped).collect()
     }
 }
 

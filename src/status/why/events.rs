@@ -8,6 +8,8 @@ use k8s_openapi::api::core::v1::Event;
 use poolgate_core::budget::Reason;
 use serde::Serialize;
 
+use crate::status::facts::KnownClaim;
+
 /// The reasons of events that are about a node that goes or stays: Karpenter's, and one of poolgate's.
 const REASONS: [&str; 14] = [
     "DisruptionBlocked",
@@ -46,6 +48,11 @@ pub struct Said {
 }
 
 impl Said {
+    /// Whether it is about a PodDisruptionBudget that allows no eviction.
+    pub fn is_of_a_budget_of_pods(&self) -> bool {
+        self.message.to_lowercase().starts_with("pdb prevents")
+    }
+
     /// The event in one line.
     pub fn line(&self) -> String {
         let last = self.last.map(|last| format!(" at {last:.0}"));
@@ -58,23 +65,22 @@ impl Said {
     }
 }
 
-/// The latest events about these objects, by kind and name; of a NodePool those about these reasons for disruption. What is
-/// said of a node and of its NodeClaim is reported once.
-pub fn about(events: &[Event], objects: &[(&str, &str)], reasons: &[Reason]) -> Vec<Said> {
+/// The latest events about a node; of its NodePool those about these reasons for disruption. What is said of a node and of its
+/// NodeClaim is reported once.
+pub fn about(events: &[&Event], claim: &KnownClaim, reasons: &[Reason]) -> Vec<Said> {
     let said = events.iter().filter_map(|event| {
         let about = event.involved_object.kind.as_deref()?;
-        let name = event.involved_object.name.as_deref()?;
         let reason = event
             .reason
             .as_deref()
             .filter(|reason| REASONS.contains(reason))?;
         let message = event.message.as_deref().unwrap_or_default();
-        let is_about = objects.contains(&(about, name))
+        let is_told = is_about(event, claim)
             && (about != "NodePool" || is_for(message, reasons))
             && (!CONSOLIDATION.contains(&reason) || reasons.iter().copied().any(is_consolidation));
         let last = event.last_timestamp.as_ref().map(|at| at.0);
         let last = last.or_else(|| event.event_time.as_ref().map(|at| at.0));
-        is_about.then(|| Said {
+        is_told.then(|| Said {
             about: about.to_owned(),
             reason: reason.to_owned(),
             message: message.to_owned(),
@@ -101,13 +107,23 @@ fn is_for(message: &str, reasons: &[Reason]) -> bool {
     named.is_none_or(|named| reasons.contains(&named))
 }
 
-/// Whether Karpenter has said of the node among these objects why it does not repair it.
-pub fn call_broken(events: &[Event], objects: &[(&str, &str)]) -> bool {
+/// Whether an event is about the node of a NodeClaim, the NodeClaim, or its NodePool.
+fn is_about(event: &Event, claim: &KnownClaim) -> bool {
+    let name = event.involved_object.name.as_deref();
+    match event.involved_object.kind.as_deref() {
+        Some("Node") => name.is_some() && name == claim.details.node_name.as_deref(),
+        Some("NodeClaim") => name == Some(&claim.claim.name),
+        Some("NodePool") => name == Some(&claim.pool),
+        _ => false,
+    }
+}
+
+/// Whether Karpenter has said of a node why it does not repair it.
+pub fn call_broken(events: &[&Event], claim: &KnownClaim) -> bool {
     events.iter().any(|event| {
-        let involved = &event.involved_object;
-        let about = involved.kind.as_deref().zip(involved.name.as_deref());
         let message = event.message.as_deref().unwrap_or_default().to_lowercase();
         let says_so = event.reason.as_deref() == Some("NodeRepairBlocked") || message.starts_with("repair ");
-        says_so && about.is_some_and(|about| about.0 != "NodePool" && objects.contains(&about))
+        let kind = event.involved_object.kind.as_deref();
+        says_so && kind != Some("NodePool") && is_about(event, claim)
     })
 }

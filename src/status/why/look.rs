@@ -1,41 +1,16 @@
-//! Reads what else must be known of nodes.
-
-use std::collections::BTreeMap;
+//! Reads what decides why nodes stay.
 
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
-use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
+use poolgate_core::nodelimit::plan::PodDisruptionBudget;
 
-use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject, Texts};
-use crate::status::facts::Read;
+use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject};
+use crate::status::facts::{Kept, PodsByNode};
 use crate::status::look::{EVENTS, Look};
-
-/// Pods by the name of their node.
-pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
-
-/// Facts about nodes besides the objects of a report.
-#[derive(Debug)]
-pub struct More {
-    /// By the name of their node.
-    pub pods: Read<PodsByNode>,
-    pub budgets: Read<Vec<PodDisruptionBudget>>,
-    pub events: Read<Vec<Event>>,
-}
-
-impl Default for More {
-    /// The facts about no node.
-    fn default() -> Self {
-        Self {
-            pods: Ok(PodsByNode::new()),
-            budgets: Ok(Vec::new()),
-            events: Ok(Vec::new()),
-        }
-    }
-}
 
 impl Look<'_> {
     /// Reads it for one node and its NodeClaim, or for all nodes.
-    pub async fn more(&self, one: Option<(&str, &str)>) -> More {
+    pub async fn kept(&self, one: Option<(&str, &str)>) -> Kept {
         let fields = |text: String| ListParams::default().fields(&text);
         let pods = one.map_or_else(
             // Those that are on a node.
@@ -54,7 +29,7 @@ impl Look<'_> {
             self.list(EVENTS, about("NodeClaim", claim)),
         );
         let events = of_nodes.and_then(|nodes: Vec<Event>| Ok([nodes, of_claims?].concat()));
-        More {
+        Kept {
             pods: pods.map(by_node),
             budgets: budgets.map(all_budgets),
             events,
@@ -63,7 +38,7 @@ impl Look<'_> {
 }
 
 /// Pods by their nodes.
-pub fn by_node(pods: Vec<PodObject<Texts>>) -> PodsByNode {
+pub fn by_node(pods: Vec<PodObject>) -> PodsByNode {
     let mut by_node = PodsByNode::new();
     for pod in pods {
         if let Some(node) = pod.node_name() {

@@ -17,12 +17,13 @@ use clap::{Args, Subcommand};
 use poolgate_files::terminal::{self, OutputFormat};
 use poolgate_files::why::{Answer, PodArgs};
 
+use super::explainer::Explainer;
 use super::facts::{Facts, KnownClaim, Read};
 use super::look::{Look, LookArgs};
 use super::{ShowArgs, UNREAD, WRONG, exit_code, read};
 use crate::cluster::ClusterReader;
 use crate::cluster::objects::NODES;
-pub use look::More;
+pub use events::call_broken;
 use pod::PodWhy;
 pub use report::{Keeps, Why, Whys};
 
@@ -162,8 +163,9 @@ impl Question<'_> {
             }
             _ => None,
         };
-        let more = look.more(one).await;
-        let mut whys = Whys::of(&facts, &more, facts.policy().as_ref(), &claims);
+        let kept = look.kept(one).await;
+        let explainer = Explainer::of(&facts, Some(&kept), facts.policy().as_ref());
+        let mut whys = Whys::of(&facts, &explainer, &claims);
         if let Self::Pool(_) = self {
             whys.keep_those_that_should_go();
         }

@@ -1,20 +1,16 @@
 //! The answers about nodes: pure functions of what was read.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Event;
 use poolgate_core::api::API_VERSION;
-use poolgate_core::nodelimit::why::{Cause, Explanation, Seen, Wanted, explain};
-use poolgate_core::policy::Policy;
+use poolgate_core::diagnostic::first_few;
+use poolgate_core::nodelimit::why::{Cause, Explanation, Wanted};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::events::{self, Said};
-use super::look::More;
-use crate::status::facts::{self, Facts, KnownClaim};
-use crate::status::pools::{NodesByName, PoolFacts};
-use crate::status::replacements::listed_names;
+use crate::status::explainer::Explainer;
+use crate::status::facts::{self, Facts, Kept, KnownClaim};
+use crate::status::replacements::MOST_NAMES;
 
 /// Why nodes stay.
 #[derive(Debug, Serialize)]
@@ -65,42 +61,17 @@ impl Whys {
     }
 
     /// The answers about these NodeClaims, by the names of their nodes.
-    pub fn of(facts: &Facts, more: &More, policy: Option<&Policy>, claims: &[&KnownClaim]) -> Self {
-        let nodes = NodesByName::of(facts);
-        let pools = facts.pools.iter().flatten();
-        let pools = pools.map(|object| PoolFacts::of(object, facts, policy, &nodes));
-        let pools: BTreeMap<String, PoolFacts<'_>> =
-            pools.map(|pool| (pool.name().to_owned(), pool)).collect();
-        let is_so = |event: &&Event| {
-            let pool = pools.get(event.involved_object.name.as_deref().unwrap_or_default());
-            !pool.is_some_and(|pool| pool.contradicts(event))
-        };
-        let of_pools = facts.events.iter().flatten().filter(is_so);
-        let events: Vec<Event> = more.events.iter().flatten().chain(of_pools).cloned().collect();
-        let whys = claims.iter().map(|&known| {
-            let node = known.details.node_name.as_deref();
-            let pods = more.pods.as_ref().ok().zip(node);
-            let pods = pods.map(|(pods, node)| pods.get(node).map_or(&[][..], Vec::as_slice));
-            let objects = objects(known);
-            let seen = Seen {
-                now: facts.now,
-                state: &nodes.state(known, pods.unwrap_or_default()),
-                details: &known.details,
-                ready: nodes.of_claim(known).and_then(|node| node.ready.as_ref()),
-                pool: pools.get(&*known.pool).map(|pool| &pool.known),
-                pods,
-                budgets: more.budgets.as_deref().unwrap_or_default(),
-                is_called_broken: events::call_broken(&events, &objects),
-            };
-            Why::of(known, explain(&seen), &events, &objects)
-        });
+    pub fn of<'f>(facts: &'f Facts, explainer: &Explainer<'f>, claims: &[&'f KnownClaim]) -> Self {
+        let whys = claims
+            .iter()
+            .map(|&known| Why::of(known, explainer.explain(known).0, explainer));
         let mut whys: Vec<Why> = whys.collect();
         whys.sort_by(|one, other| (&one.node, &one.node_claim).cmp(&(&other.node, &other.node_claim)));
         Self {
             at: facts.now,
             nodes: whys,
             others: Vec::new(),
-            unread: unread(facts, more),
+            unread: unread(facts, explainer.kept),
         }
     }
 
@@ -140,43 +111,42 @@ impl Keeps {
 
     /// In one line.
     pub fn line(&self) -> String {
-        let names = self.nodes.iter().map(String::as_str).collect();
-        format!("{}: {}", listed_names(names), self.cause.line())
+        format!("{}: {}", first_few(&self.nodes, MOST_NAMES), self.cause.line())
     }
 }
 
 impl Why {
-    fn of(known: &KnownClaim, found: Explanation, events: &[Event], objects: &[(&str, &str)]) -> Self {
+    fn of(known: &KnownClaim, found: Explanation, explainer: &Explainer<'_>) -> Self {
+        let mut events = events::about(&explainer.events, known, &found.reasons);
+        // Karpenter's event stays for an hour after the PodDisruptionBudget is gone.
+        if explainer.knows_budgets() && !found.causes.iter().any(Cause::is_of_a_budget_of_pods) {
+            events.retain(|said| !said.is_of_a_budget_of_pods());
+        }
         Self {
             node: known.details.node_name.as_deref().map(str::to_owned),
             node_claim: known.claim.name.to_string(),
             node_pool: known.pool.to_string(),
             expires: found.expires,
-            events: events::about(events, objects, &found.reasons),
+            events,
             causes: found.causes,
             wanted: found.wanted,
         }
     }
 }
 
-/// The objects whose events are about the node of a NodeClaim, by kind and name.
-fn objects(known: &KnownClaim) -> Vec<(&str, &str)> {
-    let node = known.details.node_name.as_deref().map(|node| ("Node", node));
-    let claim = ("NodeClaim", &*known.claim.name);
-    node.into_iter()
-        .chain([claim, ("NodePool", &*known.pool)])
-        .collect()
-}
-
 /// What could not be read of all that causes are found from.
-fn unread(facts: &Facts, more: &More) -> Vec<String> {
+fn unread(facts: &Facts, kept: Option<&Kept>) -> Vec<String> {
+    let events = kept.and_then(|kept| kept.events.as_ref().err());
     facts::unread([
         ("policy", facts.policy.as_ref().err()),
         ("NodePools", facts.pools.as_ref().err()),
         ("Nodes", facts.nodes.as_ref().err()),
         ("ledgers", facts.ledgers.as_ref().err()),
-        ("pods", more.pods.as_ref().err()),
-        ("PodDisruptionBudgets", more.budgets.as_ref().err()),
-        ("events", more.events.as_ref().or(facts.events.as_ref()).err()),
+        ("pods", kept.and_then(|kept| kept.pods.as_ref().err())),
+        (
+            "PodDisruptionBudgets",
+            kept.and_then(|kept| kept.budgets.as_ref().err()),
+        ),
+        ("events", events.or(facts.events.as_ref().err())),
     ])
 }

@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::look::{More, all_budgets, by_node};
+use super::look::{all_budgets, by_node};
 use super::report::Whys;
-use crate::status::facts::{Facts, KnownClaim, KnownNode};
+use crate::status::explainer::Explainer;
+use crate::status::facts::{Facts, Kept, KnownClaim, KnownNode};
 use crate::status::reconciler::Reconciler;
 use poolgate_core::nodelimit::why::{Cause, Wanted};
 use poolgate_core::policy::Policy;
@@ -103,14 +104,16 @@ impl Cluster {
             waiting: Ok(Vec::new()),
             ledgers: Ok(Vec::new()),
             events: Ok(self.of_pools.iter().cloned().map(read).collect()),
+            definition: Ok(None),
         };
-        let more = More {
+        let kept = Kept {
             pods: Ok(by_node(self.pods.iter().cloned().map(read).collect())),
             budgets: Ok(all_budgets(self.budgets.iter().cloned().map(read).collect())),
             events: Ok(self.events.iter().cloned().map(read).collect()),
         };
         let claims: Vec<_> = facts.claims.iter().flatten().collect();
-        Whys::of(&facts, &more, Some(&Policy::default()), &claims)
+        let explainer = Explainer::of(&facts, Some(&kept), Some(&Policy::default()));
+        Whys::of(&facts, &explainer, &claims)
     }
 
     /// Why it should go, and the lines about what keeps it.
@@ -150,7 +153,7 @@ fn budget(name: &str, allowed: u32) -> Value {
     })
 }
 
-const UNBOUNDED: &str = "NodeClaim a has no terminationGracePeriod";
+const UNBOUNDED: &str = "the NodeClaim has no terminationGracePeriod";
 
 #[test]
 fn a_node_that_nothing_keeps_has_no_causes() {
@@ -224,7 +227,7 @@ fn a_budget_that_is_closed_says_until_when() {
         cluster
     };
     with(json!([{"nodes": "100%"}, {"nodes": "0"}])).expect(&[
-        "spec.disruption.budgets[1] of NodePool general allows no disruption for Drifted at any time. Change",
+        "spec.disruption.budgets[1] of NodePool general allows no disruption for Drifted at any time. To open it until the manifest is applied again: kubectl patch nodepool general --type=json --patch=",
     ]);
     with(json!([{"nodes": "0", "schedule": "0 9 * * *", "duration": "8h"}])).expect(&[
         "spec.disruption.budgets[0] of NodePool general allows no disruption for Drifted now, until 2026-11-23T17:00:00Z",

@@ -170,6 +170,50 @@ fn keep(guarded: &Guarded) {
     }
 }
 
+/// What the blocked node of each of these pools is counted by.
+const COUNTED: [(&str, &str); 8] = [
+    ("draining", "deleting"),
+    ("marked", "node_do_not_disrupt"),
+    ("pinned", "pod_do_not_disrupt"),
+    ("guarded", "pod_disruption_budget"),
+    ("closed", "budget_closed"),
+    ("full", "pool_full"),
+    ("fresh", "consolidate_after"),
+    ("classless", "pool_not_ready"),
+];
+
+/// Waits until `status` and the reconciler's metric count the node of each pool once, by its cause.
+fn expect_counts(guarded: &Guarded) {
+    let kubeconfig = guarded.cluster.plane().kubeconfig().to_str().expect("a path");
+    let status = |arguments: &[&str]| {
+        program::run(&[&["status", "--kubeconfig", kubeconfig], arguments].concat(), "").stdout
+    };
+    for (pool, expected) in COUNTED {
+        guarded.wait_for(&format!("the count of {pool}"), |_| {
+            let report: Value = serde_json::from_str(&status(&["--output=json"])).expect("JSON");
+            let pools = report["nodePools"].as_array().expect("pools");
+            let its = pools.iter().find(|one| one["name"] == pool).expect("the pool");
+            let groups = its["blocked"].as_array().expect("groups");
+            let groups: Vec<_> = groups
+                .iter()
+                .map(|group| (group["cause"].clone(), group["nodes"].clone()))
+                .collect();
+            let is_so = groups == [(json!(expected), json!(1))];
+            let nodes = |cause: &str| {
+                let labels = format!("{{nodepool=\"{pool}\",cause=\"{cause}\"}}");
+                guarded.reconciler_metric(&format!("poolgate_nodepool_blocked_nodes{labels}"))
+            };
+            let others = COUNTED.iter().filter(|(_, cause)| *cause != expected);
+            let is_counted_once = nodes(expected) == Some(1.0);
+            let is_alone = others
+                .map(|(_, cause)| nodes(cause))
+                .all(|nodes| nodes == Some(0.0));
+            (is_so && is_counted_once && is_alone).then_some(())
+        });
+    }
+    println!("{}", status(&[]));
+}
+
 #[test]
 fn what_keeps_a_node_is_said_and_karpenter_says_the_same() {
     let guarded = Guarded::start_repairing(NodeRepair::On, &[]);
@@ -181,6 +225,7 @@ fn what_keeps_a_node_is_said_and_karpenter_says_the_same() {
         let passes = ["timed", "fresh"].contains(&pool);
         assert_eq!(first["until"].is_string(), passes, "{why:#}");
     }
+    expect_counts(&guarded);
     // As text, and all of a pool that should go.
     for (pool, wanted, ..) in EXPECTED {
         let said = why(&guarded, &["pool", pool]).success();

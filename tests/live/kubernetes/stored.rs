@@ -224,7 +224,7 @@ fn a_right_that_is_missing_is_reported_with_its_verb_and_resource() {
 fn denied(poolgate: &Poolgate) -> Vec<String> {
     let (_, text) = poolgate.probe("/metrics");
     let lines = text.lines();
-    let counted = lines.filter_map(|line| line.strip_prefix("poolgate_stored_nodepools_denied{rule="));
+    let counted = lines.filter_map(|line| line.strip_prefix("poolgate_stored_nodepools_denied{nodepool="));
     let mut counted: Vec<String> = counted.map(str::to_owned).collect();
     counted.retain(|line| !line.ends_with(" 0"));
     counted.sort();
@@ -252,10 +252,13 @@ fn the_metrics_follow_what_is_stored_and_what_it_is_checked_by() {
             (denied(&poolgate) == expected).then_some(())
         });
     };
-    become_so(&["\"schedule-never-fires\"} 1"]);
+    become_so(&["\"batch\",rule=\"schedule-never-fires\"} 1"]);
 
     client.create(POOLS, &node_pool("negative", &json!({"limits": {"cpu": "-1"}})));
-    become_so(&["\"limit-amount\"} 1", "\"schedule-never-fires\"} 1"]);
+    become_so(&[
+        "\"batch\",rule=\"schedule-never-fires\"} 1",
+        "\"negative\",rule=\"limit-amount\"} 1",
+    ]);
     client.delete(&format!("{POOLS}/negative"));
     let whole = json!({"spec": {"disruption": {"budgets": [{"nodes": "10%"}]}}});
     client.merge(&format!("{POOLS}/batch"), &whole);
@@ -263,11 +266,11 @@ fn the_metrics_follow_what_is_stored_and_what_it_is_checked_by() {
 
     client.create(POOLS, &node_pool("huge", &json!({"limits": {"cpu": "0"}})));
     write("limit-zero: error");
-    become_so(&["\"limit-zero\"} 1"]);
+    become_so(&["\"huge\",rule=\"limit-zero\"} 1"]);
     write("limit-zero: \"off\"");
     become_so(&[]);
     plane.install_karpenter_crds(V1);
-    become_so(&["\"budget-reason\"} 1"]);
+    become_so(&["\"gpu\",rule=\"budget-reason\"} 1"]);
 
     let mut half = client.create(POOLS, &node_pool("half", &json!({"limits": {"cpu": "73"}})));
     half["status"] = json!({"resources": {"cpu": "36500m", "memory": "1Gi"}});

@@ -29,9 +29,10 @@ pub use replacement::{
 pub(crate) use situation::Counts;
 pub use situation::{Memory, Numbers, RolloutState};
 pub use state::{
-    Claim, ClaimState, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION,
-    Disruption, DoNotDisrupt, HeldFor, LastDenial, LedgerIdentity, LedgerState, Marks, Node, Now, ObjectRef,
-    Pod, PodCosts, Pool, PoolState, Protection, Rights, SETTLE, Settings, Tries, written_cost,
+    Claim, ClaimState, Condition, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION,
+    DISRUPTION_COST_ANNOTATION, Disruption, DoNotDisrupt, HeldFor, LastDenial, LedgerIdentity, LedgerState,
+    Marks, Node, Now, ObjectRef, Pod, PodCosts, Pool, PoolDetails, PoolState, Protection, Rights, SETTLE,
+    Settings, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.

@@ -4,6 +4,9 @@ use super::{Cause, CauseKind, Seen};
 use crate::budget::{Allowance, Budgets, Change, Reason, is_supported};
 use crate::nodelimit::plan::Counts;
 
+/// What opens a budget: Karpenter's default.
+const OPEN: &str = "10%";
+
 /// Why no more nodes of the pool may be disrupted for these reasons, if that is so.
 pub fn causes(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let Some(known) = seen.pool.filter(|_| is_supported(seen.now)) else {
@@ -57,11 +60,12 @@ fn cause(seen: &Seen<'_>, pool: &str, budgets: &Budgets, reason: Reason, counts:
                 Change::Never => ("at any time", None),
             };
             let text = format!("{} allows no disruption for {word} {when}", name(budget));
-            Some(
-                Cause::new(CauseKind::BudgetClosed, text).until(until).change(
-                    "Change its nodes, reasons or schedule. poolgate budgets --cluster shows the effect",
-                ),
-            )
+            let patch = format!(
+                r#"[{{"op":"replace","path":"/spec/disruption/budgets/{budget}/nodes","value":"{OPEN}"}}]"#
+            );
+            Some(Cause::new(CauseKind::BudgetClosed, text).until(until).change(format!(
+                "To open it until the manifest is applied again: kubectl patch nodepool {pool} --type=json --patch='{patch}'"
+            )))
         }
         Allowance::Limited { nodes, budget } if consumed >= nodes => {
             let text = format!(

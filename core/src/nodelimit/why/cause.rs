@@ -9,6 +9,8 @@ use serde::Serialize;
 pub enum CauseKind {
     /// poolgate holds it, because there is no place for a replacement.
     HeldByPoolgate,
+    /// poolgate holds it, because pods wait for the places that are free.
+    PendingPods,
     /// A user's annotation of the node.
     NodeDoNotDisrupt,
     /// The annotation by which it must not be repaired.
@@ -102,6 +104,14 @@ impl Cause {
             change: Some(change.into()),
             ..self
         }
+    }
+
+    /// True if a PodDisruptionBudget allows no eviction.
+    pub const fn is_of_a_budget_of_pods(&self) -> bool {
+        matches!(
+            self.kind,
+            CauseKind::PodDisruptionBudget | CauseKind::SeveralPodDisruptionBudgets
+        )
     }
 
     /// The cause in one line.

@@ -66,7 +66,9 @@ fn unrepaired(seen: &Seen<'_>) -> Option<Cause> {
     if wanted::is_known_to_be_broken(seen) || !seen.state.conditions.initialized {
         return None;
     }
-    let gate = seen.pool.map_or(GateState::Unknown, |known| known.details.repair);
+    let gate = seen
+        .pool
+        .map_or(GateState::Unknown, |known| known.pool.details.repair);
     let text = format!(
         "Karpenter has not tried to repair the node. {}",
         repaired_if(gate)

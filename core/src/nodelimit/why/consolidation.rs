@@ -18,7 +18,7 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         );
         return Some(Cause::new(CauseKind::ConsolidationDisabled, text));
     }
-    let after = known.details.consolidate_after.as_deref().unwrap_or("0s");
+    let after = known.pool.details.consolidate_after.as_deref().unwrap_or("0s");
     let NillableDuration::After(length) = NillableDuration::decode(after).ok()? else {
         let text = format!("NodePool {name} has spec.disruption.consolidateAfter: Never");
         return Some(
@@ -30,13 +30,18 @@ pub fn cause(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
     let unchanged_since = seen
         .details
         .last_pod_event
-        .or_else(|| initialized.and_then(|initialized| initialized.since))?;
-    let end = unchanged_since.checked_add(length).ok();
-    if let Some(end) = end.filter(|&end| seen.now < end) {
+        .or_else(|| initialized.and_then(|initialized| initialized.since));
+    let end = unchanged_since.and_then(|since| since.checked_add(length).ok());
+    // Without these times, Karpenter's own condition says it, which needs an initialized node.
+    let conditions = seen.state.conditions;
+    let is_over = end.map_or(conditions.consolidatable || !conditions.initialized, |end| {
+        seen.now >= end
+    });
+    if !is_over {
         let text = format!(
             "its pods changed less than {after} ago (spec.disruption.consolidateAfter of NodePool {name})"
         );
-        return Some(Cause::new(CauseKind::ConsolidateAfter, text).until(Some(end)));
+        return Some(Cause::new(CauseKind::ConsolidateAfter, text).until(end));
     }
     let is_for_empty = !known.pool.consolidates_underutilized;
     (is_for_empty && seen.is_empty() == Some(false)).then(|| {

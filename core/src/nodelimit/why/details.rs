@@ -1,9 +1,9 @@
-//! The fields of NodeClaims and NodePools that a report needs, and a plan does not.
+//! The fields of NodeClaims that a report needs, and a plan does not.
 
 use jiff::Timestamp;
 
+use crate::nodelimit::plan::Condition;
 use crate::pods::NodeTaint;
-use crate::policy::GateState;
 
 /// The fields of a NodeClaim that only a report needs.
 #[derive(Debug, Clone, Default)]
@@ -24,35 +24,4 @@ pub struct Details {
     pub drained: Option<Condition>,
     /// `VolumesDetached`.
     pub volumes_detached: Option<Condition>,
-}
-
-/// The fields of a NodePool that only a report needs.
-#[derive(Debug, Clone)]
-pub struct PoolDetails {
-    /// `spec.disruption.consolidateAfter`.
-    pub consolidate_after: Option<Box<str>>,
-    /// `NodeClassReady`.
-    pub class_ready: Option<Condition>,
-    /// `Ready`.
-    pub ready: Option<Condition>,
-    /// The state of Karpenter's gate `NodeRepair` in the cluster, as far as it is known.
-    pub repair: GateState,
-}
-
-/// A condition, as a report tells it.
-#[derive(Debug, Clone)]
-pub struct Condition {
-    /// `True`, `False` or `Unknown`.
-    pub status: Box<str>,
-    /// Why.
-    pub reason: Box<str>,
-    /// `lastTransitionTime`.
-    pub since: Option<Timestamp>,
-}
-
-impl Condition {
-    /// True if it holds.
-    pub fn is_true(&self) -> bool {
-        &*self.status == "True"
-    }
 }

@@ -1,7 +1,7 @@
 //! The causes that keep a deleted node.
 
-use super::{Cause, CauseKind, Condition, Seen, pods};
-use crate::nodelimit::plan::PodOnNode;
+use super::{Cause, CauseKind, Seen, pods};
+use crate::nodelimit::plan::{Condition, PodOnNode};
 
 /// The causes that hold up its drain.
 pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
@@ -24,7 +24,6 @@ pub fn causes(seen: &Seen<'_>) -> Vec<Cause> {
         .collect();
     if !causes.is_empty() && deadline.is_none() && !seen.state.has_grace_period {
         causes.push(pods::unbounded(
-            seen,
             "so nothing ends its drain before these pods are gone",
         ));
     }

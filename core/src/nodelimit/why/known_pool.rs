@@ -1,19 +1,18 @@
 //! A pool, as far as it is known.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
-use super::details::PoolDetails;
 use crate::api::NodeLimitMode;
-use crate::drift::{Pace, Room};
+use crate::drift::{Pace, Room, Start};
 use crate::nodelimit::plan::{ClaimState, Counts, LedgerState, Pool};
 
 /// A pool, as far as it is known: numbers are `None` if something that they are made of could not be read.
 #[derive(Debug)]
 pub struct KnownPool<'s> {
     /// The NodePool, as a plan sees it.
-    pub pool: Pool,
-    /// Further fields for a report.
-    pub details: PoolDetails,
+    pub pool: Arc<Pool>,
     /// Its NodeClaims; `None` if they could not be read.
     pub claims: Option<Vec<ClaimState<'s>>>,
     /// Its ledger, empty if it has none; `None` if ledgers could not be read.
@@ -22,13 +21,15 @@ pub struct KnownPool<'s> {
     pub(super) knows_nodes: bool,
     /// True if it is known that no reconciler leads.
     pub has_no_leader: bool,
+    /// True if a pod waits that one of its nodes could take.
+    pub is_waited_for: bool,
     pub(super) counts: Option<Counts>,
 }
 
 impl<'s> KnownPool<'s> {
     /// The state of a pool. `claims` have no nodes if nodes could not be read.
     pub fn new(
-        (pool, details): (Pool, PoolDetails),
+        pool: Arc<Pool>,
         claims: Option<Vec<ClaimState<'s>>>,
         knows_nodes: bool,
         ledger: Option<LedgerState>,
@@ -40,7 +41,7 @@ impl<'s> KnownPool<'s> {
             .map(|claims| Counts::of(claims, ledger.as_ref().unwrap_or(&unread)));
         Self {
             pool,
-            details,
+            is_waited_for: false,
             claims,
             ledger,
             knows_nodes,
@@ -66,7 +67,7 @@ impl<'s> KnownPool<'s> {
         let budgets = self.pool.budgets.as_ref().ok()?;
         let count = u32::try_from(nodes).unwrap_or(u32::MAX);
         let empty_nodes_go =
-            !self.pool.is_static && self.details.consolidate_after.as_deref() != Some("Never");
+            !self.pool.is_static && self.pool.details.consolidate_after.as_deref() != Some("Never");
         Some(Pace::of(
             budgets,
             Some(count),
@@ -74,6 +75,14 @@ impl<'s> KnownPool<'s> {
             empty_nodes_go,
             now,
         ))
+    }
+
+    /// When its budgets let a drifted node go, whatever its limit; `None` if that is not known.
+    pub fn window(&self, now: Timestamp) -> Option<Start> {
+        let nodes = self.claims.as_ref()?.len();
+        let nodes = u32::try_from(nodes).ok().filter(|nodes| *nodes > 0);
+        let budgets = self.pool.budgets.as_ref().ok()?;
+        Some(Pace::of(budgets, nodes, Room::Any, false, now).start)
     }
 
     /// How its limit restricts replacements. A ledger shows that poolgate's gate runs, or did.

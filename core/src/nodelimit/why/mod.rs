@@ -3,6 +3,7 @@
 //! [`explain`] decides from the state that a plan has and from the few things that only a report needs. Which conditions it
 //! tests, it takes from the plan, so that a report and the reconciler agree.
 
+mod blocked;
 mod budgets;
 mod cause;
 mod causes;
@@ -22,10 +23,11 @@ use jiff::Timestamp;
 
 use crate::budget::Reason;
 
+pub use blocked::{Blocked, BlockedNode};
 pub use cause::{Cause, CauseKind};
 pub use causes::keeps_from_drift;
 pub use commands::{repaired_if, to_replace_now};
-pub use details::{Condition, Details, PoolDetails};
+pub use details::Details;
 pub use known_pool::KnownPool;
 pub use seen::Seen;
 pub use wanted::{Goal, Wanted};

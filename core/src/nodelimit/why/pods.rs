@@ -25,7 +25,6 @@ pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let mut causes = causes(&pods, seen.budgets, seen.now);
     if is_eventual && !causes.is_empty() {
         causes.push(unbounded(
-            seen,
             if reasons.contains(&Reason::Unhealthy) {
                 "so Karpenter does not begin while these pods block the drain, unless the provider's repair policy bounds \
                  the drain"
@@ -76,12 +75,13 @@ fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
         Protection::WhileItRuns => (", which applies until the pod ends", None),
         Protection::Until(end) => ("", Some(end)),
     };
-    let NamespacedName { namespace, name } = &pod.name;
+    let full_name = pod.full_name();
+    let NamespacedName { namespace, name } = &full_name;
     Cause::new(
         CauseKind::PodDoNotDisrupt,
         format!(
             "pod {} has the annotation {DO_NOT_DISRUPT_ANNOTATION}: \"{}\"{ends}",
-            pod.name,
+            full_name,
             value.unwrap_or_default()
         ),
     )
@@ -140,19 +140,16 @@ impl<'s> Kept<'s> {
 }
 
 fn named(pods: &[&PodOnNode]) -> String {
-    let names = first_few(pods.iter().map(|pod| &pod.name), 1);
+    let names = first_few(pods.iter().map(|pod| pod.full_name()), 1);
     let here = if pods.len() > 1 { " here" } else { "" };
     format!("pod {names}{here}")
 }
 
 /// That nothing bounds the drain.
-pub fn unbounded(seen: &Seen<'_>, consequence: &str) -> Cause {
+pub fn unbounded(consequence: &str) -> Cause {
     Cause::new(
         CauseKind::NoTerminationGracePeriod,
-        format!(
-            "NodeClaim {} has no terminationGracePeriod, {consequence}",
-            seen.state.name
-        ),
+        format!("the NodeClaim has no terminationGracePeriod, {consequence}"),
     )
     .change(
         "A new spec.template.spec.terminationGracePeriod of the NodePool applies to new NodeClaims, and makes the existing \

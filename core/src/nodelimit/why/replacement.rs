@@ -35,9 +35,13 @@ pub fn held(seen: &Seen<'_>) -> Cause {
             "{holds} although there is room, because no reconciler is leading: {described}"
         ))
         .change("To unhold all nodes: poolgate reconcile --unhold-all"),
+        Some(free) if known.is_waited_for => Cause::new(
+            CauseKind::PendingPods,
+            format!("{holds}, because pods wait for the free places ({free}): {described}"),
+        ),
         Some(free) => cause(format!(
             "{holds} although there is room: {described}. poolgate unholds at most as many nodes as there are free places \
-             ({free}), none while a pod waits for the pool, and all after two minutes with enough room"
+             ({free}), and all after two minutes with enough room"
         )),
     }
 }
@@ -71,9 +75,9 @@ pub fn not_ready(seen: &Seen<'_>, reasons: &[Reason]) -> Option<Cause> {
         (
             CauseKind::NodeClassNotReady,
             "NodeClassReady",
-            &known.details.class_ready,
+            &known.pool.details.class_ready,
         ),
-        (CauseKind::PoolNotReady, "Ready", &known.details.ready),
+        (CauseKind::PoolNotReady, "Ready", &known.pool.details.ready),
     ];
     let mut given = conditions
         .into_iter()

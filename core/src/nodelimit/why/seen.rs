@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::details::{Condition, Details};
+use super::details::Details;
 use super::known_pool::KnownPool;
-use crate::nodelimit::plan::{ClaimState, PodDisruptionBudget, PodOnNode};
+use crate::nodelimit::plan::{ClaimState, Condition, PodDisruptionBudget, PodOnNode};
 
 /// A NodeClaim, its node and its pods, as far as they are known.
 #[derive(Debug, Clone, Copy)]

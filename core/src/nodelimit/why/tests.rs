@@ -6,8 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::nodelimit::plan::{Claim, ClaimState, Conditions, LedgerIdentity, LedgerState, Marks, Node, Pool};
-use crate::policy::{GateState, Policy};
+use crate::nodelimit::plan::{
+    Claim, ClaimState, Condition, Conditions, LedgerIdentity, LedgerState, Marks, Node, Pool,
+};
+use crate::policy::Policy;
 
 fn now() -> Timestamp {
     "2026-11-23T12:00:00Z".parse().unwrap()
@@ -54,18 +56,12 @@ fn state<'s>(claim: &'s Claim, node: Option<&'s Node>) -> ClaimState<'s> {
     }
 }
 
-fn pool(spec: &Value) -> (Pool, PoolDetails) {
+fn pool(spec: &Value) -> Arc<Pool> {
     let object = json!({"metadata": {"name": "general"}, "spec": spec});
-    let details = PoolDetails {
-        consolidate_after: None,
-        class_ready: None,
-        ready: None,
-        repair: GateState::Unknown,
-    };
-    (Pool::of(&object, &Policy::default()), details)
+    Arc::new(Pool::of(&object, &Policy::default()))
 }
 
-fn limited(nodes: u32, mode: &str) -> (Pool, PoolDetails) {
+fn limited(nodes: u32, mode: &str) -> Arc<Pool> {
     pool(&json!({"limits": {"nodes": nodes.to_string()}, "disruption": {"nodeLimitMode": mode}}))
 }
 

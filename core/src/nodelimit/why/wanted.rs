@@ -79,9 +79,11 @@ pub fn all(seen: &Seen<'_>) -> Vec<Wanted> {
     let deleted = deleted.map(|since| Wanted::new(Goal::Deleted, Some(since), None));
     let too_old = expires(seen).filter(|&at| at <= seen.now);
     let too_old = too_old.map(|at| Wanted::new(Goal::Expired, Some(at), None));
-    let drifted = seen.details.drifted.as_ref().filter(|drifted| drifted.is_true());
-    let drifted =
-        drifted.map(|drifted| Wanted::new(Goal::Drifted, drifted.since, Some(drifted.reason.to_string())));
+    let drifted = seen.state.conditions.drifted.then(|| {
+        let told = seen.details.drifted.as_ref();
+        let reason = told.map(|drifted| drifted.reason.to_string());
+        Wanted::new(Goal::Drifted, told.and_then(|drifted| drifted.since), reason)
+    });
     let empty = (seen.is_empty() == Some(true)).then_some(Wanted::new(Goal::Empty, None, None));
     [deleted, too_old, unhealthy(seen), drifted, empty]
         .into_iter()
@@ -108,9 +110,11 @@ fn unhealthy(seen: &Seen<'_>) -> Option<Wanted> {
     if is_known_to_be_broken(seen) {
         return Some(Wanted::new(Goal::Unhealthy, None, None));
     }
-    let ready = seen.ready.filter(|ready| !ready.is_true())?;
-    let details = format!("Ready is {}: {}", ready.status, ready.reason);
-    Some(Wanted::new(Goal::Unhealthy, None, Some(details)))
+    seen.state.node.filter(|node| !node.is_ready)?;
+    let details = seen
+        .ready
+        .map(|ready| format!("Ready is {}: {}", ready.status, ready.reason));
+    Some(Wanted::new(Goal::Unhealthy, None, details))
 }
 
 /// Whether Karpenter has tried to repair it, or has said why it does not.

@@ -10,7 +10,7 @@ fn a_deployment_without_a_ready_pod_is_wrong_and_its_pods_are_counted() {
         deployment("poolgate-certificates", 1, 1),
         deployment("poolgate-reconciler", 1, 2),
     ]);
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(
         report.problems,
         [
@@ -32,13 +32,13 @@ fn a_deployment_without_a_ready_pod_is_wrong_and_its_pods_are_counted() {
 fn a_deployment_that_is_not_there_is_wrong_if_webhooks_call_its_pods() {
     let mut facts = well();
     facts.deployments = Ok(Vec::new());
-    let problems = Report::of(&facts).problems;
+    let problems = Report::of(&facts, None).problems;
     assert!(
         matches!(&*problems, [one] if one.starts_with("Deployment poolgate does not exist in namespace gates")),
         "{problems:?}"
     );
     facts.webhooks = Ok(Vec::new());
-    let problems = Report::of(&facts).problems;
+    let problems = Report::of(&facts, None).problems;
     assert!(
         !problems.iter().any(|one| one.contains("Deployment")),
         "{problems:?}"
@@ -51,7 +51,7 @@ fn deployments_that_cannot_be_read_are_not_taken_for_missing() {
         deployments: Err("forbidden".into()),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(report.unread, ["Deployments: forbidden"]);
     assert_eq!(as_json::from_report(&report)["deployments"], json!(null));
@@ -62,7 +62,7 @@ fn an_empty_ca_bundle_is_reported_after_the_pod_that_fills_it() {
     let mut facts = well();
     facts.webhooks.as_mut().expect("webhooks")[1] = webhook("/validate", "Fail", "");
     let fills = |facts: &Facts| {
-        let problems = Report::of(facts).problems;
+        let problems = Report::of(facts, None).problems;
         problems.last().expect("a problem").clone()
     };
     assert!(
@@ -71,7 +71,7 @@ fn an_empty_ca_bundle_is_reported_after_the_pod_that_fills_it() {
     );
     let issuer = deployment("poolgate-certificates", 0, 1);
     facts.deployments.as_mut().expect("Deployments").push(issuer);
-    let problems = Report::of(&facts).problems;
+    let problems = Report::of(&facts, None).problems;
     assert!(
         problems[0].starts_with("Deployment poolgate-certificates: 0 of 1 pods are ready"),
         "{problems:?}"

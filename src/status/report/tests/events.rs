@@ -20,7 +20,7 @@ fn told(limit: &str, reason: &str, message: &str) -> Facts {
 fn is_reported(facts: &Facts) -> bool {
     let event = facts.events.as_ref().expect("events")[0].clone();
     let reason = event.reason.expect("a reason");
-    let pools = Report::of(facts).pools.expect("pools");
+    let pools = Report::of(facts, None).pools.expect("pools");
     pools[0].notes.iter().any(|note| note.starts_with(&reason))
 }
 
@@ -112,11 +112,11 @@ fn a_pool_above_its_limit_says_by_how_much_and_what_to_type() {
     let above = |annotations: Value| {
         let mut facts = told("1", "", "");
         facts.pools = Ok(vec![pool("1", &annotations)]);
-        let report = Report::of(&facts);
+        let report = Report::of(&facts, None);
         let row = table::render(&report, WIDE);
         let row = row.lines().find(|line| line.starts_with("general "));
         let row: Vec<&str> = row.expect("a row").split_whitespace().collect();
-        assert_eq!(row.join(" "), "general 1 Hard 3 0 2 0 ?");
+        assert_eq!(row.join(" "), "general 3/1 Hard 2 0 0 now ?");
         report.pools.expect("pools")[0].notes[0].clone()
     };
     let raise = r#"To raise the limit: kubectl patch nodepool general --type=merge --patch='{"spec":{"limits":{"nodes":"3"}}}'"#;
@@ -147,8 +147,9 @@ fn nodes_of_a_surge_are_not_above_the_limit() {
         ledger: std::sync::Arc::new(Ledger::parse(&ledger.to_string()).expect("a ledger")),
         lost: None,
     }]);
-    let excess =
-        |facts: &Facts| as_json::from_report(&Report::of(facts))["nodePools"][0]["limit"]["excess"].clone();
+    let excess = |facts: &Facts| {
+        as_json::from_report(&Report::of(facts, None))["nodePools"][0]["limit"]["excess"].clone()
+    };
     assert_eq!(excess(&facts), 1, "no node is replaced");
     let conditions = json!([condition("Initialized"), condition("DisruptionReason")]);
     facts.claims.as_mut().expect("claims")[0] = claim_with("a", &conditions);

@@ -7,8 +7,8 @@ const HOSTILE: &str = "\x1b[2J\r\u{9b}2J\nProblems:\u{202e}";
 
 #[test]
 fn what_others_wrote_neither_moves_the_cursor_nor_forges_a_line() {
-    let plain = table::render(&Report::of(&written_by_others("")), WIDE);
-    let text = table::render(&Report::of(&written_by_others(HOSTILE)), WIDE);
+    let plain = table::render(&Report::of(&written_by_others(""), None), WIDE);
+    let text = table::render(&Report::of(&written_by_others(HOSTILE), None), WIDE);
     let is_unsafe =
         |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
     assert!(!text.contains(is_unsafe), "{text:?}");

@@ -21,7 +21,7 @@ fn without_probes() -> Facts {
 
 #[test]
 fn without_probes_all_is_well_and_nothing_is_said_of_answers() {
-    let report = Report::of(&without_probes());
+    let report = Report::of(&without_probes(), None);
     assert_eq!((&*report.problems, &*report.unread), (&[][..], &[][..]));
     let text = table::render(&report, 80);
     assert!(
@@ -32,7 +32,7 @@ fn without_probes_all_is_well_and_nothing_is_said_of_answers() {
         text.contains("\nWebhooks were not called: --probe calls them.\n"),
         "{text}"
     );
-    assert!(text.contains("FREE  EXCESS  HELD\n"), "{text}");
+    assert!(text.contains("NODES  MODE  EXCESS  HELD  "), "{text}");
     assert!(text.contains("Policy      built-in\n"), "{text}");
     let json = as_json::from_report(&report);
     assert_eq!(json["probed"], json!(false));
@@ -54,11 +54,11 @@ fn an_error_is_a_word_in_the_table_and_whole_below_it() {
         ]),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.unread, [""; 0]);
     let text = table::render(&report, 80);
     let longest = text.lines().map(|line| line.chars().count()).max();
-    assert!(longest <= Some(100), "{longest:?}: {text}");
+    assert!(longest <= Some(110), "{longest:?}: {text}");
     let row = text
         .lines()
         .find(|line| line.starts_with("general "))
@@ -85,7 +85,7 @@ fn a_right_that_is_missing_is_said_once_however_many_pools_there_are() {
         let forbidden = FORBIDDEN.replace("nodepools", "nodeclaims");
         facts.asked_of_claims.insert(pool.into(), Err(forbidden));
     }
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     let claims = FORBIDDEN.replace("nodepools", "nodeclaims");
     assert_eq!(

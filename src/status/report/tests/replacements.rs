@@ -39,7 +39,7 @@ fn listing_a() -> Value {
 /// What is said of the pool, in JSON and below the table.
 #[track_caller]
 fn notes(facts: &Facts) -> Vec<String> {
-    let report = Report::of(facts);
+    let report = Report::of(facts, None);
     let text = table::render(&report, WIDE);
     let notes = as_json::from_report(&report)["nodePools"][0]["notes"].clone();
     let notes: Vec<String> = read(notes);
@@ -105,7 +105,7 @@ fn a_stop_is_wrong_and_says_what_ends_it() {
         &json!({}),
         &json!({"stopped": {"at": now().as_second(), "template": 5}}),
     );
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     let begin = "NodePool general: replacements have stopped since 2026-11-23T12:00:00Z, because the last one got no new node.";
     let [problem] = report.problems.as_slice() else {
         panic!("{:?}", report.problems)

@@ -42,7 +42,7 @@ fn hard() -> Value {
 
 /// What is shown of the pool: in JSON, and as a row of the table.
 fn shown(facts: &Facts) -> (Value, String) {
-    let report = Report::of(facts);
+    let report = Report::of(facts, None);
     let text = table::render(&report, WIDE);
     let row = text.lines().find(|line| line.starts_with("general "));
     let row: Vec<&str> = row.expect("a row").split_whitespace().collect();
@@ -63,7 +63,7 @@ fn shown(facts: &Facts) -> (Value, String) {
 fn where_all_is_read_all_numbers_are_there() {
     let (json, row) = shown(&used(&hard()));
     assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
+    assert_eq!(row, "general 3/5 Hard 0 1 0 now 1 warning ?");
     let (json, _) = shown(&used(&json!({})));
     assert_eq!(json, json!([2, 1, "Hard", 3, 2, "terminate"]));
 }
@@ -71,7 +71,7 @@ fn where_all_is_read_all_numbers_are_there() {
 #[test]
 fn pools_without_a_mode_are_named_where_the_policy_wants_another() {
     let notes = |facts: &Facts| {
-        let report = Report::of(facts);
+        let report = Report::of(facts, None);
         assert_eq!(as_json::from_report(&report)["notes"], json!(report.notes));
         report.notes
     };
@@ -81,7 +81,7 @@ fn pools_without_a_mode_are_named_where_the_policy_wants_another() {
         said[0].contains("annotate nodepool general poolgate.dev/node-limit-mode=Soft"),
         "{said:?}"
     );
-    assert!(table::render(&Report::of(&facts), WIDE).contains(&said[0]));
+    assert!(table::render(&Report::of(&facts, None), WIDE).contains(&said[0]));
     assert_eq!(notes(&used(&hard())), [""; 0]);
     facts.policy = Ok(None);
     assert_eq!(notes(&facts), [""; 0]);
@@ -96,8 +96,8 @@ fn without_node_claims_neither_they_nor_free_places_are_known() {
     )]);
     let (json, row) = shown(&facts);
     assert_eq!(json, json!([null, 1, "Hard", null, null, "report"]));
-    assert_eq!(row, "general 5 Hard - - - 1 ?");
-    let text = table::render(&Report::of(&facts), WIDE);
+    assert_eq!(row, "general -/5 Hard 1 1 warning ?");
+    let text = table::render(&Report::of(&facts, None), WIDE);
     assert!(!text.contains("admitted but not created"), "{text}");
     assert!(!text.contains("being terminated"), "{text}");
 }
@@ -111,10 +111,10 @@ fn without_nodes_those_held_are_not_known_nor_in_mode_soft_free_places() {
     };
     let (json, row) = unread(&hard());
     assert_eq!(json, json!([2, null, "Hard", 3, 2, "report"]));
-    assert_eq!(row, "general 5 Hard 2 2 0 - ?");
+    assert_eq!(row, "general 3/5 Hard 0 0 now 1 warning ?");
     let (json, row) = unread(&json!({"poolgate.dev/node-limit-mode": "Soft"}));
     assert_eq!(json, json!([2, null, "Soft", null, null, "terminate"]));
-    assert_eq!(row, "general 5 Soft 2 - - - ?");
+    assert_eq!(row, "general -/5 Soft 0 now ?");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn without_its_ledger_the_free_places_of_a_pool_are_not_known() {
         facts.ledgers = ledgers;
         let (json, row) = shown(&facts);
         assert_eq!(json, json!([2, 1, "Hard", null, null, "report"]));
-        assert_eq!(row, "general 5 Hard 2 - 0 1 ?");
+        assert_eq!(row, "general -/5 Hard 0 1 0 now 1 warning ?");
     }
 }
 
@@ -148,11 +148,11 @@ fn without_a_policy_only_what_the_pool_says_itself_is_known() {
         };
         let (json, row) = shown(&facts(&hard()));
         assert_eq!(json, json!([2, 1, "Hard", 3, 2, "report"]));
-        assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
+        assert_eq!(row, "general 3/5 Hard 0 1 0 now 1 warning ?");
         let (json, row) = shown(&facts(&json!({})));
         assert_eq!(json, json!([2, 1, "Hard", 3, 2, null]));
-        assert_eq!(row, "general 5 Hard 2 2 0 1 ?");
-        let report = Report::of(&facts(&hard()));
+        assert_eq!(row, "general 3/5 Hard 0 1 0 now ?");
+        let report = Report::of(&facts(&hard()), None);
         let text = table::render(&report, WIDE);
         assert!(text.contains(line), "{text}");
         assert_eq!(
@@ -168,7 +168,7 @@ fn a_policy_that_cannot_be_read_is_not_compared_with_the_one_in_force() {
         policy: Err(FORBIDDEN.into()),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(report.unread, ["policy: forbidden"]);
     let expected = json!({"stored": null, "enforcement": null, "inForce": ["built-in"]});
@@ -181,11 +181,11 @@ fn what_cannot_be_read_is_said_and_the_rest_is_shown() {
         ledgers: Err(FORBIDDEN.into()),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.unread, ["ledgers: forbidden"]);
     let text = table::render(&report, WIDE);
     assert!(
-        text.contains("general") && text.ends_with("Not read:\n  ledgers: forbidden\n"),
+        text.contains("general") && text.contains("Not read:\n  ledgers: forbidden\n"),
         "{text}"
     );
 }
@@ -199,7 +199,7 @@ fn what_cannot_be_read_is_not_taken_for_missing() {
         pools: Err(FORBIDDEN.into()),
         ..well()
     };
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     let text = table::render(&report, WIDE);
     for said in [
@@ -221,7 +221,7 @@ fn where_the_lease_cannot_be_read_nobody_is_said_to_be_missing() {
     let mut facts = used(&hard());
     facts.policy = Ok(None);
     facts.reconciler = Err(FORBIDDEN.into());
-    let report = Report::of(&facts);
+    let report = Report::of(&facts, None);
     assert_eq!(report.problems, [""; 0]);
     assert_eq!(report.unread, ["reconcilers' Lease: forbidden"]);
 }

@@ -20,7 +20,7 @@ fn a_full_pool_says_how_many_pods_wait_for_it_and_what_gives_it_room() {
             waiting: Ok(pods.iter().map(|team| waits(*team)).collect()),
             ..well()
         };
-        let report = Report::of(&facts);
+        let report = Report::of(&facts, None);
         let notes = report.pools.expect("pools").remove(0).notes;
         notes
             .into_iter()

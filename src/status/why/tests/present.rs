@@ -21,7 +21,7 @@ fn a_held_node_of_a_pool_with_room_is_not_said_to_wait_for_room() {
     let begin = "poolgate holds the node (label poolgate.dev/held) although there is room";
     let numbers = "limits.nodes of NodePool general is 10 (Hard), 1 NodeClaim.";
     held("10").expect(&[&format!(
-        "{begin}: {numbers} poolgate unholds at most as many nodes as there are free places (9), none while a pod waits"
+        "{begin}: {numbers} poolgate unholds at most as many nodes as there are free places (9), and all after"
     )]);
     let mut orphaned = held("10");
     orphaned.leads = false;

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -29,14 +30,10 @@ pub struct NamespacedName {
 /// A pod that is bound to the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodOnNode {
-    /// Its name and namespace.
-    pub name: NamespacedName,
-    /// `metadata.labels`, by which budgets select it.
-    pub labels: BTreeMap<String, String>,
-    /// True if it runs and is not ready.
-    pub is_unready: bool,
+    /// `metadata.name`; empty where nothing is told of it.
+    pub name: Box<str>,
     /// What else is known of it.
-    pub pod: Pod,
+    pub pod: Arc<Pod>,
 }
 
 /// What the PodDisruptionBudgets say to the eviction of a pod.
@@ -102,16 +99,16 @@ impl DrainObstacle {
 
     fn of_pod(pod: &PodOnNode, budgets: &[PodDisruptionBudget], now: Timestamp) -> Option<Self> {
         if pod.pod.is_lost_with_its_node() {
-            return Some(Self::BarePod(pod.name.clone()));
+            return Some(Self::BarePod(pod.full_name()));
         }
         // As in Karpenter, also a mirror pod and the pod of a `DaemonSet`.
         if pod.pod.forbids_disruption(now) {
-            return Some(Self::DoNotDisrupt(pod.name.clone()));
+            return Some(Self::DoNotDisrupt(pod.full_name()));
         }
         match pod.eviction(budgets) {
             Eviction::Free | Eviction::Counted(_) => None,
             Eviction::Refused([first, second]) => Some(Self::SeveralBudgets {
-                pod: pod.name.clone(),
+                pod: pod.full_name(),
                 first: first.name.clone(),
                 second: second.name.clone(),
             }),
@@ -135,6 +132,14 @@ impl DrainObstacle {
 }
 
 impl PodOnNode {
+    /// Its name and namespace.
+    pub fn full_name(&self) -> NamespacedName {
+        NamespacedName {
+            namespace: self.pod.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+
     /// What these budgets say to its eviction, as the eviction API reads them.
     pub fn eviction<'b>(&self, budgets: &'b [PodDisruptionBudget]) -> Eviction<'b> {
         let mut covering: Vec<_> = budgets.iter().filter(|budget| budget.covers(self)).collect();
@@ -200,18 +205,18 @@ pub struct PodDisruptionBudget {
 impl PodDisruptionBudget {
     /// True if it selects a pod that a drain must evict.
     pub fn covers(&self, pod: &PodOnNode) -> bool {
-        self.name.namespace == pod.name.namespace
+        self.name.namespace == pod.pod.namespace
             && pod.is_evicted()
             && self.selector.as_ref().is_some_and(|selector| {
                 selector
                     .iter()
-                    .all(|requirement| is_met(requirement, &pod.labels))
+                    .all(|requirement| is_met(requirement, &pod.pod.labels))
             })
     }
 
     /// True if a drain needs one of its evictions for this pod.
     fn counts(&self, pod: &PodOnNode) -> bool {
-        self.covers(pod) && !(self.lets_unready_go && pod.is_unready)
+        self.covers(pod) && !(self.lets_unready_go && pod.pod.is_unready)
     }
 
     /// How many evictions it allows; `None` if its status is older than its spec, and then the eviction API allows none.

@@ -8,7 +8,7 @@ use super::Situation;
 use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
 use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pod, Pool};
+use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool};
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -146,9 +146,7 @@ impl Situation<'_> {
     pub fn numbers(&self, unrepaired: usize) -> Numbers {
         let (pool, counts) = (self.pool, &self.counts);
         let claims = self.claims.iter();
-        let states: Vec<_> = claims
-            .map(|claim| RolloutState::of(claim, pool, self.wall))
-            .collect();
+        let states: Vec<_> = claims.map(|claim| RolloutState::of(claim, pool)).collect();
         let in_state = |state| states.iter().filter(|own| **own == state).count();
         Numbers {
             nodes: number(match pool.limit {
@@ -210,47 +208,35 @@ pub enum RolloutState {
     UpToDate,
     /// Karpenter has yet to replace it.
     Waiting,
-    /// A mark on the node, poolgate's or a user's, or a pod keeps Karpenter from replacing it.
-    Blocked,
     /// It is on its way out.
     Replacing,
 }
 
 impl RolloutState {
     /// How far the replacement of a claim is, if the pool is no longer as it was when its node was made.
-    fn of(claim: &ClaimState<'_>, pool: &Pool, now: Timestamp) -> Self {
+    pub fn of(claim: &ClaimState<'_>, pool: &Pool) -> Self {
         let hashes = claim.drift_hash.zip(pool.drift_hash);
         let is_outdated = claim.conditions.drifted || hashes.is_some_and(|(own, current)| own != current);
         if !is_outdated {
             Self::UpToDate
         } else if claim.deleted.is_some() || claim.is_openly_disrupted() {
             Self::Replacing
-        } else if stays_although_drifted(claim, now) {
-            Self::Blocked
         } else {
             Self::Waiting
         }
     }
 
     /// All of them. Each NodeClaim is in one.
-    pub const ALL: [Self; 4] = [Self::UpToDate, Self::Waiting, Self::Blocked, Self::Replacing];
+    pub const ALL: [Self; 3] = [Self::UpToDate, Self::Waiting, Self::Replacing];
 
     /// The word for metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UpToDate => "up_to_date",
             Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
             Self::Replacing => "replacing",
         }
     }
-}
-
-/// True if its node or a pod on it keeps Karpenter from replacing it, PodDisruptionBudgets aside.
-// karpenter: pkg/controllers/disruption/types.go NewCandidate
-fn stays_although_drifted(claim: &ClaimState<'_>, now: Timestamp) -> bool {
-    let forbids = |pod: &&Pod| pod.forbids_disruption(now);
-    claim.marks().do_not_disrupt || !claim.has_grace_period && claim.pods.iter().any(forbids)
 }
 
 /// The numbers of a pool, before the plan is carried out.

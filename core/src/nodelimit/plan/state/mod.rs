@@ -19,7 +19,7 @@ pub use pod::{
     DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Pod, PodCosts, Protection,
     written_cost,
 };
-pub use pool::Pool;
+pub use pool::{Condition, Pool, PoolDetails};
 
 /// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);

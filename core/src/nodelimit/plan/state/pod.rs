@@ -1,5 +1,6 @@
 //! A pod, as far as the disruption of its node depends on it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,10 +19,16 @@ pub const DISRUPTION_COST_ANNOTATION: &str = "karpenter.sh/disruption-cost";
 /// The annotation that sets how much the deletion of a pod costs. It counts for disruption, too, if nothing else does.
 pub const DELETION_COST_ANNOTATION: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// A pod on a node, without its name: pods of one workload are equal, and may be kept once.
+/// A pod on a node, without its name: most pods of one workload are equal, and may be kept once.
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pod {
+    /// `metadata.namespace`.
+    pub namespace: Box<str>,
+    /// `metadata.labels`, by which PodDisruptionBudgets select it.
+    pub labels: BTreeMap<String, String>,
+    /// True if it runs and is not ready.
+    pub is_unready: bool,
     /// What a node must be like to take it. Pods of one workload may share it.
     pub needs: Arc<Needs>,
     /// True if a `DaemonSet` owns it.

@@ -15,7 +15,7 @@ use crate::drift::template_hash;
 use crate::facts::{ApiVersion, WHEN_EMPTY};
 use crate::json::Json;
 use crate::pods::{Needs, NodeTemplate};
-use crate::policy::Policy;
+use crate::policy::{FeatureGate, GateState, Policy};
 use crate::pool::NodePool;
 use crate::sha256::sha256_prefix;
 
@@ -61,6 +61,55 @@ pub struct Pool {
     pub(crate) drift_hash: Option<NonZeroU64>,
     /// Which pods its nodes could serve.
     pub template: NodeTemplate,
+    /// What only reports depend on.
+    pub details: PoolDetails,
+}
+
+/// The fields of a NodePool that only reports depend on.
+#[derive(Debug, Clone)]
+pub struct PoolDetails {
+    /// `spec.disruption.consolidateAfter`.
+    pub consolidate_after: Option<Box<str>>,
+    /// `NodeClassReady`.
+    pub class_ready: Option<Condition>,
+    /// `Ready`.
+    pub ready: Option<Condition>,
+    /// The state of Karpenter's gate `NodeRepair` in the cluster, as far as it is known.
+    pub repair: GateState,
+}
+
+/// A condition, as a report tells it.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// `True`, `False` or `Unknown`.
+    pub status: Box<str>,
+    /// Why.
+    pub reason: Box<str>,
+    /// `lastTransitionTime`.
+    pub since: Option<Timestamp>,
+}
+
+impl Condition {
+    /// The condition of this type of a NodePool.
+    fn of(pool: &Json<'_>, kind: &str) -> Option<Self> {
+        let conditions = pool.get("status")?.get("conditions")?.as_array()?;
+        let text = |condition: &Json<'_>, field: &str| -> Box<str> {
+            let text = condition.get(field).and_then(Json::as_str);
+            text.unwrap_or_default().into()
+        };
+        let mut its = conditions.iter();
+        let its = its.find(|condition| &*text(condition, "type") == kind)?;
+        Some(Self {
+            status: text(its, "status"),
+            reason: text(its, "reason"),
+            since: text(its, "lastTransitionTime").parse().ok(),
+        })
+    }
+
+    /// True if it holds.
+    pub fn is_true(&self) -> bool {
+        &*self.status == "True"
+    }
 }
 
 impl Pool {
@@ -73,7 +122,17 @@ impl Pool {
         let text = |field: &str| metadata(field).and_then(Json::as_str).unwrap_or_default();
         let disruption = view.disruption.as_ref().present();
         let consolidation = disruption.and_then(|disruption| disruption.consolidation_policy.present());
+        let consolidate_after = disruption.and_then(|disruption| disruption.consolidate_after.present());
         let limit = NodeLimit::of(&view, policy.over_limit);
+        let details = PoolDetails {
+            consolidate_after: consolidate_after.map(Box::from),
+            class_ready: Condition::of(object, "NodeClassReady"),
+            ready: Condition::of(object, "Ready"),
+            repair: policy
+                .cluster
+                .gate(FeatureGate::NodeRepair, view.template.settings()),
+        };
+        let class_ready = details.class_ready.as_ref().filter(|ready| ready.is_true());
         Self {
             name: Arc::from(text("name")),
             uid: Arc::from(text("uid")),
@@ -89,14 +148,15 @@ impl Pool {
             at_limit: AtLimit::annotated(&view).unwrap_or(policy.at_limit),
             repair_grace_period: policy.repair_grace_period,
             pod_costs: PodCosts::of(policy, view.template.settings()),
-            is_ready: true_condition(object, "Ready").is_some(),
-            class_ready_since: true_condition(object, "NodeClassReady").and_then(transition),
+            is_ready: details.ready.as_ref().is_some_and(Condition::is_true),
+            class_ready_since: class_ready.and_then(|ready| ready.since),
             template_hash: stable_hash(template),
             drift_hash: object
                 .get("spec")
                 .and_then(|spec| template_hash(spec.get("template")?))
                 .and_then(NonZeroU64::new),
             template: NodeTemplate::new(text("name"), &view.template, policy),
+            details,
         }
     }
 
@@ -126,20 +186,6 @@ impl Pool {
     pub fn is_hard(&self) -> bool {
         self.limit.is_some_and(|limit| limit.mode == NodeLimitMode::Hard)
     }
-}
-
-/// The condition of this type, if it is true.
-fn true_condition<'p>(pool: &'p Json<'p>, kind: &str) -> Option<&'p Json<'p>> {
-    let conditions = pool.get("status")?.get("conditions")?.as_array()?;
-    let says = |condition: &Json<'_>, field: &str, text: &str| {
-        condition.get(field).and_then(Json::as_str) == Some(text)
-    };
-    let is_it = |condition: &&Json<'_>| says(condition, "type", kind) && says(condition, "status", "True");
-    conditions.iter().find(is_it)
-}
-
-fn transition(condition: &Json<'_>) -> Option<Timestamp> {
-    condition.get("lastTransitionTime")?.as_str()?.parse().ok()
 }
 
 /// The first eight bytes of the SHA-256 of a template's JSON with sorted keys: the same in every build.

@@ -31,21 +31,27 @@ fn labels(labels: &[(&str, &str)]) -> Labels {
 /// A pod of a `Deployment`.
 fn pod(pod: &str) -> PodOnNode {
     PodOnNode {
-        name: name("shop", pod),
-        labels: labels(&[("app", "cart")]),
-        is_unready: false,
-        pod: world::pod("1"),
+        name: pod.into(),
+        pod: Arc::new(Pod {
+            namespace: "shop".into(),
+            labels: labels(&[("app", "cart")]),
+            ..world::pod("1")
+        }),
     }
+}
+
+fn kept(pod: &mut PodOnNode) -> &mut Pod {
+    Arc::make_mut(&mut pod.pod)
 }
 
 fn daemon() -> PodOnNode {
     let mut pod = pod("daemon");
-    pod.pod.is_daemon = true;
+    kept(&mut pod).is_daemon = true;
     pod
 }
 
 fn everywhere(mut pod: PodOnNode) -> PodOnNode {
-    Arc::make_mut(&mut pod.pod.needs).tolerations = vec![Toleration {
+    Arc::make_mut(&mut kept(&mut pod).needs).tolerations = vec![Toleration {
         key: None,
         value: Tolerated::Any,
         effect: None,
@@ -84,7 +90,7 @@ fn assert_obstacle(pods: &[PodOnNode], budgets: &[PodDisruptionBudget], expected
 #[test]
 fn a_bare_pod_that_runs_is_an_obstacle() {
     let mut bare = pod("debug");
-    bare.pod.is_bare = true;
+    kept(&mut bare).is_bare = true;
     let expected = "no controller owns pod shop/debug, so nothing would start it on another node";
     assert_obstacle(&[pod("a"), bare.clone()], &[], Some(expected));
     assert_obstacle(&[everywhere(bare.clone())], &[], Some(expected));
@@ -94,7 +100,7 @@ fn a_bare_pod_that_runs_is_an_obstacle() {
         |pod: &mut Pod| pod.is_mirror = true,
     ] {
         let mut pod = bare.clone();
-        ends(&mut pod.pod);
+        ends(kept(&mut pod));
         assert_obstacle(&[pod], &[], None);
     }
 }
@@ -103,8 +109,8 @@ fn a_bare_pod_that_runs_is_an_obstacle() {
 fn do_not_disrupt_is_an_obstacle_for_as_long_as_it_lasts() {
     let with = |wish, started| {
         let mut pod = pod("a");
-        pod.pod.do_not_disrupt = Some(wish);
-        pod.pod.started = started;
+        kept(&mut pod).do_not_disrupt = Some(wish);
+        kept(&mut pod).started = started;
         pod
     };
     let expected = "pod shop/a has the annotation karpenter.sh/do-not-disrupt";
@@ -118,10 +124,10 @@ fn do_not_disrupt_is_an_obstacle_for_as_long_as_it_lasts() {
         assert_obstacle(slice::from_ref(&pod), &[], is_obstacle.then_some(expected));
         // As in Karpenter.
         let mut of_daemon_set = everywhere(pod.clone());
-        of_daemon_set.pod.is_daemon = true;
+        kept(&mut of_daemon_set).is_daemon = true;
         assert_obstacle(&[of_daemon_set], &[], is_obstacle.then_some(expected));
         let mut is_done = pod;
-        is_done.pod.is_terminal = true;
+        kept(&mut is_done).is_terminal = true;
         assert_obstacle(&[is_done], &[], None);
     }
 }
@@ -134,11 +140,11 @@ fn a_budget_must_allow_all_of_its_pods_that_a_drain_evicts() {
         ))
     };
     let mut mirror = pod("mirror");
-    mirror.pod.is_mirror = true;
+    kept(&mut mirror).is_mirror = true;
     let mut leaving = pod("leaving");
-    leaving.pod.deleted = Some(noon());
+    kept(&mut leaving).deleted = Some(noon());
     let mut elsewhere = pod("b");
-    elsewhere.name.namespace = "other".into();
+    kept(&mut elsewhere).namespace = "other".into();
     for (pods, allowed, expected) in [
         (vec![pod("a"), pod("b")], 2, None),
         (vec![pod("a"), pod("b")], 1, tight(1, 2)),
@@ -167,10 +173,8 @@ fn a_budget_whose_status_is_older_than_its_spec_allows_nothing() {
 
 #[test]
 fn a_pod_that_is_not_ready_needs_no_eviction_of_a_budget_that_lets_such_pods_go() {
-    let unready = PodOnNode {
-        is_unready: true,
-        ..pod("a")
-    };
+    let mut unready = pod("a");
+    kept(&mut unready).is_unready = true;
     let tight = Some("PodDisruptionBudget shop/cart selects 1 of the node's pods but allows 0 evictions");
     let mut cart = budget("cart", 0);
     assert_obstacle(slice::from_ref(&unready), slice::from_ref(&cart), tight);
@@ -243,19 +247,20 @@ prop_compose! {
         is_unready in any::<bool>(),
     ) -> PodOnNode {
         let mut pod = if tolerates { everywhere(pod("")) } else { pod("") };
-        pod.name.namespace = namespace.into();
-        pod.is_unready = is_unready;
-        pod.labels = [("app", app), ("tier", tier)]
+        let kept = kept(&mut pod);
+        kept.namespace = namespace.into();
+        kept.is_unready = is_unready;
+        kept.labels = [("app", app), ("tier", tier)]
             .into_iter()
             .filter_map(|(key, value)| Some((key.to_owned(), value?.to_owned())))
             .collect();
-        pod.pod.is_daemon = matches!(kind, 0 | 1);
-        pod.pod.is_mirror = matches!(kind, 2);
-        pod.pod.is_terminal = matches!(kind, 3..=5);
-        pod.pod.is_leaving = matches!(kind, 6..=8);
-        pod.pod.deleted = matches!(kind, 6..=8 | 11).then(noon);
-        pod.pod.is_bare = matches!(kind, 2 | 3 | 6 | 9);
-        pod.pod.do_not_disrupt = matches!(kind, 4 | 7 | 10).then_some(DoNotDisrupt::Always);
+        kept.is_daemon = matches!(kind, 0 | 1);
+        kept.is_mirror = matches!(kind, 2);
+        kept.is_terminal = matches!(kind, 3..=5);
+        kept.is_leaving = matches!(kind, 6..=8);
+        kept.deleted = matches!(kind, 6..=8 | 11).then(noon);
+        kept.is_bare = matches!(kind, 2 | 3 | 6 | 9);
+        kept.do_not_disrupt = matches!(kind, 4 | 7 | 10).then_some(DoNotDisrupt::Always);
         pod
     }
 }
@@ -285,7 +290,7 @@ prop_compose! {
         mut budgets in prop::collection::vec(any_budget(), 0..4),
     ) -> (Vec<PodOnNode>, Vec<(PodDisruptionBudget, Selects)>) {
         for (number, pod) in pods.iter_mut().enumerate() {
-            pod.name.name = number.to_string().into();
+            pod.name = number.to_string().into();
         }
         for (number, (budget, _)) in budgets.iter_mut().enumerate() {
             budget.name.name = number.to_string().into();
@@ -296,14 +301,14 @@ prop_compose! {
 
 /// The answer of the eviction API.
 fn evict(pod: &PodOnNode, budgets: &mut [(PodDisruptionBudget, Selects)]) -> u16 {
-    let label = |key: &str| pod.labels.get(key).map(String::as_str);
+    let label = |key: &str| pod.pod.labels.get(key).map(String::as_str);
     let mut selecting = budgets.iter_mut().filter(|(budget, selects)| {
-        budget.name.namespace == pod.name.namespace && selects(label("app"), label("tier"))
+        budget.name.namespace == pod.pod.namespace && selects(label("app"), label("tier"))
     });
     match (selecting.next(), selecting.next()) {
         (None, _) => 201,
         (Some(_), Some(_)) => 500,
-        (Some((budget, _)), None) if budget.lets_unready_go && pod.is_unready => 201,
+        (Some((budget, _)), None) if budget.lets_unready_go && pod.pod.is_unready => 201,
         (Some((budget, _)), None)
             if budget.observed_generation < budget.generation || budget.disruptions_allowed <= 0 =>
         {
