@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::nodelimit::plan::{EventReason, above_limit, of_limit};
 
-use super::pools::PoolFacts;
+use super::age::age;
+use super::seen_pool::PoolFacts;
 
 /// The component whose events are reported.
 const COMPONENT: &str = "poolgate";
@@ -25,10 +26,11 @@ impl PoolFacts<'_> {
             .into_iter()
             .filter(|(_, event)| seen.insert(&event.reason) && !self.contradicts(event))
             .map(|(at, event)| {
-                let at = at.map(|at| format!(" at {at:.0}")).unwrap_or_default();
+                let ago = at.map(|at| format!(" {} ago", age(at, self.facts.now)));
+                let ago = ago.unwrap_or_default();
                 let (reason, message) = (event.reason.as_deref(), event.message.as_deref());
                 let (reason, message) = (reason.unwrap_or_default(), message.unwrap_or_default());
-                format!("{reason}{at}: {message}")
+                format!("{reason}{ago}: {message}")
             })
             .collect()
     }

@@ -8,7 +8,7 @@ use poolgate_core::nodelimit::why::{BlockedNode, Explanation, Seen, explain};
 use poolgate_core::policy::Policy;
 
 use super::facts::{Facts, Kept, KnownClaim};
-use super::pools::{NodesByName, PoolFacts};
+use super::seen_pool::{NodesByName, PoolFacts};
 use super::why::call_broken;
 
 /// All NodePools, and what explains why their nodes stay.

@@ -2,19 +2,15 @@
 
 use std::cmp::Reverse;
 
-use jiff::{SignedDuration, Timestamp};
-use poolgate_core::diagnostic::Severity;
+use jiff::Timestamp;
 use poolgate_core::drift::Start;
-use poolgate_core::facts::{ApiVersion, TargetKarpenter};
-use poolgate_core::json::Json;
 use poolgate_core::nodelimit::plan::RolloutState;
 use poolgate_core::nodelimit::why::{Blocked, Cause};
-use poolgate_core::policy::Policy;
-use poolgate_core::review::{Request, Subject, review};
 use serde::Serialize;
 
+use super::age::age;
 use super::explainer::Explainer;
-use super::pools::PoolFacts;
+use super::seen_pool::PoolFacts;
 
 /// How many groups of blocked nodes are reported of a pool.
 const MOST_GROUPS: usize = 20;
@@ -62,27 +58,6 @@ pub struct BlockedNodes {
     pub since: Option<Timestamp>,
     /// The cause itself, as it keeps that one.
     pub details: Option<Cause>,
-}
-
-/// How many errors and warnings `lint` finds in a NodePool.
-pub fn findings(
-    object: &Json<'_>,
-    policy: &Policy,
-    karpenter: &TargetKarpenter,
-    at: Timestamp,
-) -> [usize; 2] {
-    let request = Request {
-        subject: Subject::NodePool(ApiVersion::V1),
-        object,
-        old: None,
-        claims: None,
-        at,
-    };
-    let report = review(&request, policy, karpenter).report;
-    [Severity::Error, Severity::Warning].map(|severity| {
-        let found = report.diagnostics().iter();
-        found.filter(|diagnostic| diagnostic.severity == severity).count()
-    })
 }
 
 impl Window {
@@ -183,8 +158,7 @@ impl BlockedNodes {
     /// In one line.
     pub fn line(&self, now: Timestamp) -> String {
         let Self { nodes, oldest, .. } = self;
-        let since = self.since.map(|since| now.duration_since(since));
-        let since = since.map(|since| format!(" for {}", length(since)));
+        let since = self.since.map(|since| format!(" for {}", age(since, now)));
         let details = self
             .details
             .as_ref()
@@ -196,16 +170,5 @@ impl BlockedNodes {
             since.unwrap_or_default(),
             details.unwrap_or_default()
         )
-    }
-}
-
-/// A length of time in its largest unit.
-pub fn length(length: SignedDuration) -> String {
-    let seconds = length.as_secs().max(0);
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
     }
 }

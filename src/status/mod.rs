@@ -1,6 +1,7 @@
 //! `poolgate status`: which webhooks are registered, whether they answer (with `--probe`), and the state of the
 //! NodePools. `poolgate rollout` reads the same repeatedly, and `poolgate why` more of one object.
 
+mod age;
 mod declared;
 mod deployments;
 mod events;
@@ -14,6 +15,7 @@ mod reconciler;
 mod replacements;
 mod report;
 mod rollout;
+mod seen_pool;
 mod table;
 mod why;
 

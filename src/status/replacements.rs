@@ -7,7 +7,7 @@ use poolgate_core::nodelimit::ledger::{Replacement, Stopped};
 use poolgate_core::nodelimit::plan::{ClaimState, above_limit};
 use poolgate_core::nodelimit::why::{repaired_if, to_replace_now};
 
-use super::pools::PoolFacts;
+use super::seen_pool::PoolFacts;
 
 /// How many nodes are named.
 pub const MOST_NAMES: usize = 5;

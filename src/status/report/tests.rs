@@ -376,7 +376,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
         if is_hard {
             assert_eq!(
                 pool.notes[1],
-                "NodeLimitReached at 2026-11-23T11:00:00Z: of 3 nodes (mode Hard)"
+                "NodeLimitReached 60 min ago: of 3 nodes (mode Hard)"
             );
         }
     }

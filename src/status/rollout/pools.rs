@@ -9,7 +9,7 @@ use crate::cluster::objects::{NodeClassRef, PoolObject};
 use crate::status::explainer::Explainer;
 use crate::status::facts::{Facts, KnownClaim};
 use crate::status::look::Look;
-use crate::status::pools::NodesByName;
+use crate::status::seen_pool::NodesByName;
 use crate::status::why::{Keeps, Why, Whys};
 use anyhow::{Context as _, anyhow, ensure};
 use jiff::Timestamp;

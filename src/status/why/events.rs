@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Event;
 use poolgate_core::budget::Reason;
 use serde::Serialize;
 
+use crate::status::age::age;
 use crate::status::facts::KnownClaim;
 
 /// The reasons of events that are about a node that goes or stays: Karpenter's, and one of poolgate's.
@@ -54,8 +55,8 @@ impl Said {
     }
 
     /// The event in one line.
-    pub fn line(&self) -> String {
-        let last = self.last.map(|last| format!(" at {last:.0}"));
+    pub fn line(&self, now: Timestamp) -> String {
+        let last = self.last.map(|last| format!(" {} ago", age(last, now)));
         let last = last.unwrap_or_default();
         let mut message: String = self.message.chars().take(LONGEST).collect();
         if message.len() < self.message.len() {

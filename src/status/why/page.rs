@@ -1,5 +1,6 @@
 //! The answers for people.
 
+use jiff::Timestamp;
 use poolgate_core::nodelimit::why::{Cause, Wanted};
 
 use super::report::{Keeps, Why, Whys};
@@ -13,7 +14,7 @@ impl Whys {
             if number > 0 {
                 page.line("");
             }
-            why.write(&mut page);
+            why.write(&mut page, self.at);
         }
         if self.nodes.is_empty() {
             page.line("No node of this NodePool is drifted, expired, unhealthy, empty or being deleted.");
@@ -28,7 +29,7 @@ impl Whys {
 }
 
 impl Why {
-    fn write(&self, page: &mut Page) {
+    fn write(&self, page: &mut Page, now: Timestamp) {
         let node = self.node.as_deref().unwrap_or("No node yet");
         page.line(&format!(
             "{node} (NodeClaim {}, NodePool {})",
@@ -44,7 +45,7 @@ impl Why {
         } else {
             format!("It is {}{expires}", wanted.join("; "))
         });
-        page.list("  Events", self.events.iter().map(super::events::Said::line));
+        page.list("  Events", self.events.iter().map(|said| said.line(now)));
         if self.causes.is_empty() {
             page.line("");
             page.item(

@@ -5,29 +5,35 @@ use std::fmt::Write as _;
 use std::slice;
 
 use anyhow::{Context as _, bail};
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
+use poolgate_core::diagnostic::counted;
 use poolgate_core::facts::{ApiVersion, HOSTNAME_LABEL, NODEPOOL_LABEL, Operator};
 use poolgate_core::json::Json;
 use poolgate_core::pods::{InstanceType, LabelRequirement, Needs, PodSpec, Resources};
 use poolgate_core::policy::Policy;
 use poolgate_files::terminal;
-use poolgate_files::why::{Answer, Asked, Candidate, Known, paragraph, report};
+use poolgate_files::why::{Answer, Asked, Candidate, Known, Verdict, paragraph, report};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::volumes;
 use crate::cluster::objects::{Metadata, NODES, Object, PoolObject, Texts};
-use crate::status::facts::{Facts, Read, unread};
+use crate::status::age::age;
+use crate::status::facts::{Read, unread};
 use crate::status::look::Look;
-use crate::status::pools::{NodesByName, PoolFacts};
+use crate::status::seen_pool::{NodesByName, PoolFacts};
 
 /// The path of DaemonSets.
 const DAEMON_SETS: &str = "/apis/apps/v1/daemonsets";
 
 /// How many of a pod's events are shown.
 const MOST_EVENTS: usize = 3;
+
+/// How long a denial is told after it.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 /// The fields of a node that show what machine it is.
 type Machine = Object<Metadata<Texts>, IgnoredAny, MachineStatus>;
@@ -61,6 +67,8 @@ pub struct PodWhy {
     daemons: Option<Vec<Needs>>,
     volumes: Option<Vec<Vec<LabelRequirement>>>,
     node: Option<String>,
+    /// What is under way, by pool.
+    under_way: BTreeMap<String, Vec<String>>,
     events: Vec<String>,
     /// What could not be read.
     pub unread: Vec<String>,
@@ -100,11 +108,13 @@ impl PodWhy {
             Err(error) => bail!("NodePools could not be read: {error}"),
         };
         let policy = facts.policy().unwrap_or_default();
-        let known = NodesByName::of(&facts);
-        let pools = objects
-            .iter()
-            .map(|object| candidate(object, &facts, &policy, &known));
-        let mut pools: Vec<Candidate> = pools.collect();
+        let nodes_of_pools = NodesByName::of(&facts);
+        let (mut pools, mut under_way) = (Vec::new(), BTreeMap::new());
+        for object in objects {
+            let pool = PoolFacts::of(object, &facts, Some(&policy), &nodes_of_pools);
+            under_way.insert(pool.name().to_owned(), in_progress(&pool));
+            pools.push(candidate(object, &policy, &pool));
+        }
         pools.sort_by(Candidate::order);
         Ok(Self {
             pod: Asked {
@@ -128,7 +138,8 @@ impl PodWhy {
             daemons: daemons.ok().map(|daemons| daemons.iter().map(needs_of).collect()),
             volumes: volumes.ok(),
             node: spec.node_name().map(str::to_owned),
-            events: said(events.unwrap_or_default()),
+            events: said(events.unwrap_or_default(), facts.now),
+            under_way,
         })
     }
 
@@ -149,7 +160,11 @@ impl PodWhy {
         if let Some(node) = &self.node {
             let _ = writeln!(text, "\nIt runs on node {}.", terminal::clean(node));
         }
-        for (heading, lines) in [("Events", &self.events), ("Not read", &self.unread)] {
+        for (heading, lines) in [
+            ("Under way", &self.coming()),
+            ("Events", &self.events),
+            ("Not read", &self.unread),
+        ] {
             if !lines.is_empty() {
                 let _ = writeln!(text, "\n{heading}:");
                 text.extend(lines.iter().map(|line| format!("  {}\n", terminal::clean(line))));
@@ -158,21 +173,32 @@ impl PodWhy {
         text
     }
 
+    /// What is under way in the pools that take the pod, or may, if it has no node.
+    fn coming(&self) -> Vec<String> {
+        let answers = self.answers();
+        let verdicts = answers.iter().flat_map(|answer| &answer.verdicts);
+        let may_take = |verdict: &Verdict| matches!(verdict, Verdict::Takes | Verdict::Open(_));
+        let pools = verdicts.filter(|(_, verdict)| self.node.is_none() && may_take(verdict));
+        let lines = pools.filter_map(|(pool, _)| self.under_way.get(&pool.name));
+        lines.flatten().cloned().collect()
+    }
+
     /// The answer as JSON.
     pub fn json(&self) -> serde_json::Result<Value> {
         let mut value = serde_json::to_value(report(&self.answers(), &self.unread))?;
         if let Some(pod) = value.pointer_mut("/pods/0").and_then(Value::as_object_mut) {
             pod.insert("node".to_owned(), json!(self.node));
             pod.insert("events".to_owned(), json!(self.events));
+            pod.insert("underWay".to_owned(), json!(self.coming()));
         }
         Ok(value)
     }
 }
 
 /// A pool as it is stored, and why it launches nothing now.
-fn candidate(object: &PoolObject, facts: &Facts, policy: &Policy, nodes: &NodesByName<'_>) -> Candidate {
+fn candidate(object: &PoolObject, policy: &Policy, pool: &PoolFacts<'_>) -> Candidate {
     let mut candidate = Candidate::new(&Json::from(&object.with_usage()), ApiVersion::V1, policy);
-    let known = PoolFacts::of(object, facts, Some(policy), nodes).known;
+    let known = &pool.known;
     let ready = object.status.conditions.get("Ready");
     // karpenter: pkg/controllers/provisioning/provisioner.go Provisioner.NewScheduler
     let why = if known.pool.is_deleted {
@@ -183,11 +209,34 @@ fn candidate(object: &PoolObject, facts: &Facts, policy: &Policy, nodes: &NodesB
             .unwrap_or_default();
         Some(format!("it is not ready{reason}"))
     } else {
-        let is_full = known.free() == Some(0) && facts.has_gate() == Some(true);
+        let is_full = known.free() == Some(0) && pool.facts.has_gate() == Some(true);
         is_full.then(|| "its node limit is reached: poolgate's gate denies its next NodeClaim".to_owned())
     };
     candidate.refuses_all = candidate.refuses_all.or(why);
     candidate
+}
+
+/// Nodes of a pool that start, and its last denial while it is young.
+fn in_progress(pool: &PoolFacts<'_>) -> Vec<String> {
+    let (name, now) = (pool.name(), pool.facts.now);
+    let starting: Vec<_> = pool.claims().filter(|claim| claim.is_starting()).collect();
+    let first = starting.iter().min_by_key(|claim| claim.created);
+    let starting = first.map(|first| {
+        let (claims, since) = (counted(starting.len(), "NodeClaim"), age(first.created, now));
+        format!(
+            "{name}: {claims} not ready yet, the oldest is {} for {since}",
+            first.name
+        )
+    });
+    let denied = pool
+        .denied()
+        .and_then(|denied| Some((denied.last_claim, denied.at?)));
+    let denied = denied.filter(|(_, at)| now.duration_since(*at) < RECENT);
+    let denied = denied.map(|(claim, at)| {
+        let ago = age(at, now);
+        format!("{name}: poolgate's gate denied NodeClaim {claim} {ago} ago")
+    });
+    starting.into_iter().chain(denied).collect()
 }
 
 fn needs_of(daemon: &Object<Metadata, DaemonSpec>) -> Needs {
@@ -228,14 +277,15 @@ fn machines(nodes: Read<Vec<Machine>>) -> BTreeMap<String, Vec<InstanceType>> {
 }
 
 /// The latest events, a line each.
-fn said(mut events: Vec<Event>) -> Vec<String> {
+fn said(mut events: Vec<Event>, now: Timestamp) -> Vec<String> {
     let last = |event: &Event| {
         let last = event.last_timestamp.as_ref().map(|at| at.0);
         last.or_else(|| event.event_time.as_ref().map(|at| at.0))
     };
     events.sort_by_key(|event| std::cmp::Reverse(last(event)));
     let line = |event: &Event| {
-        let at = last(event).map(|at| format!(" at {at:.0}")).unwrap_or_default();
+        let ago = last(event).map(|at| format!(" {} ago", age(at, now)));
+        let ago = ago.unwrap_or_default();
         let from = event
             .source
             .as_ref()
@@ -243,7 +293,7 @@ fn said(mut events: Vec<Event>) -> Vec<String> {
         let from = from.or(event.reporting_component.as_deref()).unwrap_or_default();
         let reason = event.reason.as_deref().unwrap_or_default();
         format!(
-            "{reason} of {from}{at}: {}",
+            "{reason} of {from}{ago}: {}",
             event.message.as_deref().unwrap_or_default()
         )
     };

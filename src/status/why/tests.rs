@@ -351,18 +351,13 @@ fn of_a_pool_only_events_that_are_about_the_reason_are_reported_and_each_once() 
         event("Node", "node-b", "Node is rebooting", "2026-11-23T11:53:00Z"),
     ];
     let whys = cluster.whys();
-    let said: Vec<String> = whys.nodes[0]
-        .events
-        .iter()
-        .map(super::events::Said::line)
-        .collect();
+    let said: Vec<String> = whys.nodes[0].events.iter().map(|said| said.line(now())).collect();
     assert_eq!(
         said,
         [
-            "DisruptionBlocked on the Node at 2026-11-23T11:52:00Z: Node is nominated for a pending pod"
-                .to_owned(),
+            "DisruptionBlocked on the Node 8 min ago: Node is nominated for a pending pod".to_owned(),
             format!(
-                "DisruptionBlocked on the NodePool at 2026-11-23T11:51:00Z: {}",
+                "DisruptionBlocked on the NodePool 9 min ago: {}",
                 blocked("Drifted")
             ),
         ]

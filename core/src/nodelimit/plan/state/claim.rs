@@ -56,7 +56,7 @@ impl ClaimState<'_> {
     }
 
     /// True if it was created and its node is not ready for pods yet.
-    pub(crate) fn is_starting(&self) -> bool {
+    pub fn is_starting(&self) -> bool {
         self.deleted.is_none() && !self.conditions.initialized
     }
 
