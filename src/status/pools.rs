@@ -63,18 +63,13 @@ pub struct DenialReport {
 }
 
 /// The reports on all pools, the worst first, then by name; `None` if the pools could not be read.
-pub fn of_pools(
-    facts: &Facts,
-    kept: Option<&Kept>,
-    policy: Option<&Policy>,
-    has_gate: Option<bool>,
-) -> Option<Vec<PoolReport>> {
+pub fn of_pools(facts: &Facts, kept: Option<&Kept>, policy: Option<&Policy>) -> Option<Vec<PoolReport>> {
     facts.pools.as_ref().ok()?;
     let explainer = Explainer::of(facts, kept, policy);
     let reports = explainer
         .pools
         .values()
-        .map(|pool| pool.report(has_gate, Glance::of(pool, &explainer)));
+        .map(|pool| pool.report(Glance::of(pool, &explainer)));
     let mut reports: Vec<PoolReport> = reports.collect();
     reports.sort_by_key(|report| Reverse(report.badness()));
     Some(reports)
@@ -103,7 +98,7 @@ impl PoolReport {
 }
 
 impl PoolFacts<'_> {
-    fn report(&self, has_gate: Option<bool>, glance: Glance) -> PoolReport {
+    fn report(&self, glance: Glance) -> PoolReport {
         let name = self.name();
         let mut notes: Vec<String> = self.above().into_iter().chain(self.drains()).collect();
         if let Some(outstanding @ 1..) = self.known.outstanding() {
@@ -114,9 +109,6 @@ impl PoolFacts<'_> {
         notes.extend(self.ledger_says());
         notes.extend(self.replacements());
         notes.extend(self.events());
-        if self.known.pool.limit.is_some() && has_gate == Some(false) {
-            notes.push("no gate is registered, so the limit can be exceeded".into());
-        }
         let held = self.held();
         let stop = self.stop().map(|stop| format!("NodePool {name}: {stop}"));
         let mut problems: Vec<String> = stop.into_iter().collect();

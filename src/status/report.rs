@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::api::unwritten_modes;
+use poolgate_core::diagnostic::first_few;
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
 use super::facts::{self, Asked, Facts, Kept, Read, SelfReport};
 use super::pools::{PoolReport, of_pools};
 use super::reconciler::Reconciler;
+use super::replacements::MOST_NAMES;
 use crate::cluster::webhooks::Webhook;
 use crate::serving::certs::read_certificates;
 use crate::serving::registration::{DELETIONS, Problem, Serves, compare, host_and_path};
@@ -115,15 +117,33 @@ impl Report {
             report.problems.extend(webhook.problems(facts.now));
         }
         let policy = report.check_policy(facts);
-        report.pools = of_pools(facts, kept, policy.as_ref(), has_gate);
+        report.pools = of_pools(facts, kept, policy.as_ref());
         for pool in report.pools.iter().flatten() {
             report.problems.extend(pool.problems.iter().cloned());
         }
+        report
+            .notes
+            .extend(report.ungated().filter(|_| has_gate == Some(false)));
         let default = policy.map(|policy| policy.defaults.node_limit_mode);
         report
             .notes
             .extend(default.and_then(|default| report.unwritten_modes(default)));
         report
+    }
+
+    /// The pools whose limit nothing enforces without a gate.
+    fn ungated(&self) -> Option<String> {
+        let pools = self.pools.iter().flatten();
+        let limited: Vec<&str> = pools
+            .filter(|pool| pool.limit.is_some())
+            .map(|pool| &*pool.name)
+            .collect();
+        let names = first_few(&limited, MOST_NAMES);
+        (!limited.is_empty()).then(|| {
+            format!(
+                "no gate is registered, so Karpenter can exceed the node limits of these NodePools: {names}"
+            )
+        })
     }
 
     /// The pools whose mode is not the one that the policy writes, because they say none.
