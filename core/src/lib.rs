@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod budget;
+pub mod changes;
 pub mod defaults;
 pub mod diagnostic;
 pub mod drift;

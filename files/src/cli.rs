@@ -15,6 +15,7 @@ use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, ExplainArgs, RulesArgs};
 use crate::sources::cluster::{Connect, files_only};
+use crate::upgrade::{self, UpgradeArgs};
 use crate::why::{self, PodArgs};
 
 /// The exit code of a run that could not do its work: a wrong flag, a file that cannot be read, a port in use.
@@ -48,6 +49,14 @@ pub enum FileCommand {
     /// Exit codes: 0 all shown, 1 could not show a NodePool or a document, 2 could not read a file.
     #[command(after_help = examples::BUDGETS)]
     Budgets(Box<BudgetsArgs>),
+    /// Show what another Karpenter release changes for NodePools
+    ///
+    /// Shows what it rejects, what it treats differently, and what is new for fields in use.
+    ///
+    /// Exit codes: 0 done, 1 a NodePool would be rejected, or with --exit-code treated differently, 2 something could not be
+    /// read, or a release is not known.
+    #[command(after_help = examples::UPGRADE)]
+    Upgrade(Box<UpgradeArgs>),
     /// Explain a rule, or a field of a NodePool
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
@@ -77,6 +86,7 @@ impl FileCommand {
             Self::Default(args) => default::run(args),
             Self::Diff(args) => diff::run(args, connect),
             Self::Budgets(args) => budgets::run(args, connect),
+            Self::Upgrade(args) => upgrade::run(args, connect),
             Self::Explain(args) => rules::run_explain(args),
             Self::Rules(args) => rules::run(args),
             Self::Policy(args) => policy::run(args),
@@ -116,7 +126,10 @@ pub fn grouped(mut program: Command, groups: &[(&str, &[&str])]) -> Command {
 
 /// The groups of the commands on files.
 pub const FILE_GROUPS: [(&str, &[&str]); 2] = [
-    ("Check files", &["lint", "diff", "default", "budgets", "policy"]),
+    (
+        "Check files",
+        &["lint", "diff", "default", "budgets", "upgrade", "policy"],
+    ),
     ("Look up", &["explain", "rules"]),
 ];
 
@@ -256,6 +269,12 @@ Examples:
   poolgate lint -o sarif=lint.sarif --fail-on warning pools/
   poolgate lint --karpenter-version 1.8 --policy policy.yaml pools/
   poolgate lint --cluster --karpenter-version 1.15      what would break when you upgrade";
+
+    pub const UPGRADE: &str = "\
+Examples:
+  poolgate upgrade --from 1.8 --to 1.15 pools/
+  poolgate upgrade --from 1.8 --to 1.15 -o markdown pools/
+  poolgate upgrade --cluster --to 1.15                  from the installed release";
 
     pub const DEFAULT: &str = "\
 Examples:

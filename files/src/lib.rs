@@ -1,4 +1,4 @@
-//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `why pod`, `rules`, `policy` and `crd`. The program `poolgate-lint`
+//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `policy` and `crd`. The program `poolgate-lint`
 //! is these commands alone, for hooks and pipelines; `poolgate` has them too, and hands over clusters to read.
 //!
 //! The verdicts are those of `poolgate-core`. There is no network here.
@@ -20,4 +20,5 @@ mod rules;
 pub mod sources;
 pub mod terminal;
 mod text_rules;
+mod upgrade;
 pub mod why;

@@ -191,7 +191,7 @@ mod tests {
         let yaml = facts.yaml();
         assert_eq!(
             yaml,
-            "cluster:\n  karpenter: 1.14.2\n  provider: aws\n  providerVersion: 1.14.2\n  featureGates:\n    NodeRepair: true\n    StaticCapacity: false\n  minValuesPolicy: BestEffort\n  webhook: defaults\n"
+            "cluster:\n  karpenter: 1.14.2\n  provider: aws\n  providerVersion: 1.14.2\n  featureGates:\n    NodeRepair: true\n    ReservedCapacity: true\n    StaticCapacity: false\n  minValuesPolicy: BestEffort\n  webhook: defaults\n"
         );
         let policy = format!("apiVersion: poolgate.dev/v1alpha1\nkind: Policy\n{yaml}");
         let policy = poolgate_core::policy_file::parse(&policy)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
-use poolgate_core::facts::{Installed, TargetKarpenter};
+use poolgate_core::facts::{Installed, KarpenterVersion, TargetKarpenter};
 use poolgate_core::nodelimit::plan::{Claim, Condition, Node, PodDisruptionBudget, PodOnNode};
 use poolgate_core::nodelimit::why::Details;
 use poolgate_core::pods::Needs;
@@ -144,6 +144,13 @@ pub struct Kept {
 }
 
 impl Facts {
+    /// The step to the installed release from the line before.
+    pub fn step(&self) -> Option<(KarpenterVersion, KarpenterVersion)> {
+        let installed = self.definition.as_ref().ok()?.as_ref()?;
+        let installed = installed.releases?.newest;
+        Some((installed.line_before()?, installed))
+    }
+
     /// The Karpenter that NodePools are checked for: the installed one, else the one that the policy names.
     pub fn karpenter(&self, policy: &Policy) -> TargetKarpenter {
         let installed = self.definition.as_ref().ok().and_then(Option::as_ref);

@@ -29,6 +29,8 @@ pub struct PoolReport {
     pub denied: Option<DenialReport>,
     #[serde(flatten)]
     pub glance: Glance,
+    /// Whether the installed release treats it differently than the line before.
+    pub is_changed: bool,
     /// Notes on waiting nodes and their causes, a sentence or two each.
     pub notes: Vec<String>,
     /// What is wrong.
@@ -127,6 +129,7 @@ impl PoolFacts<'_> {
             next: self.known.pool.limit.and_then(|_| self.next()),
             denied: self.denied(),
             glance,
+            is_changed: self.is_changed,
             notes,
             problems,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::api::NodeLimitMode;
 use poolgate_core::api::unwritten_modes;
-use poolgate_core::diagnostic::first_few;
+use poolgate_core::diagnostic::{counted, first_few};
 use poolgate_core::policy::Policy;
 
 use super::deployments::{self, DeploymentReport, ISSUER, of_deployments};
@@ -121,6 +121,7 @@ impl Report {
         for pool in report.pools.iter().flatten() {
             report.problems.extend(pool.problems.iter().cloned());
         }
+        report.notes.extend(report.changed(facts));
         report
             .notes
             .extend(report.ungated().filter(|_| has_gate == Some(false)));
@@ -129,6 +130,20 @@ impl Report {
             .notes
             .extend(default.and_then(|default| report.unwritten_modes(default)));
         report
+    }
+
+    /// How many pools the installed release treats differently.
+    fn changed(&self, facts: &Facts) -> Option<String> {
+        let (from, to) = facts.step()?;
+        let changed = self.pools.iter().flatten().filter(|pool| pool.is_changed).count();
+        let called = |(major, minor): (u16, u16)| format!("{major}.{minor}");
+        let (from, to) = (called(from.line()), called(to.line()));
+        (changed > 0).then(|| {
+            let pools = counted(changed, "NodePool");
+            format!(
+                "Karpenter {to} treats {pools} differently than {from}: poolgate upgrade --cluster --from {from} --to {to}"
+            )
+        })
     }
 
     /// The pools whose limit nothing enforces without a gate.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use poolgate_core::api::{AtLimit, OverLimit};
+use poolgate_core::changes::{ChangeKind, between};
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::facts::{ApiVersion, TargetKarpenter};
 use poolgate_core::json::Json;
@@ -62,6 +63,8 @@ pub struct PoolFacts<'f> {
     pub limits_used: [Option<f64>; 2],
     /// How many errors and warnings `lint` finds.
     pub findings: [usize; 2],
+    /// Whether the installed release treats it differently than the line before.
+    pub is_changed: bool,
 }
 
 impl<'f> PoolFacts<'f> {
@@ -105,6 +108,10 @@ impl<'f> PoolFacts<'f> {
             limits_used: ["cpu", "memory"].map(|wanted| {
                 let mut used = view.limits_used();
                 used.find_map(|(resource, used)| (resource == wanted).then_some(used))
+            }),
+            is_changed: facts.step().is_some_and(|step| {
+                let mut changes = between(&view, assumed, step);
+                changes.any(|(change, _)| change.kind == ChangeKind::Different)
             }),
             findings: findings(&json, assumed, &facts.karpenter(assumed), facts.now),
         }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use poolgate_core::changes::{CHANGES, Change, ChangeKind};
 use serde_json::Value;
 
 use crate::documents::{WRITE, path, read};
@@ -29,6 +30,7 @@ fn reference_pages_are_those_of_the_program_and_its_schemas() {
         ("docs/reference/command-line.md", command_line()),
         ("docs/reference/policy.md", policy),
         ("docs/reference/report.md", report),
+        ("docs/reference/karpenter-changes.md", changes()),
     ] {
         if std::env::var_os(WRITE).is_some() {
             std::fs::write(path(page), &made).expect(page);
@@ -38,6 +40,32 @@ fn reference_pages_are_those_of_the_program_and_its_schemas() {
             "{page} is not current: run tests/generated-files --write"
         );
     }
+}
+
+/// What releases of Karpenter change.
+fn changes() -> String {
+    let mut page = format!(
+        "# What releases of Karpenter change\n\n{GENERATED}\n\n[`poolgate upgrade`](../karpenter-upgrade.md) tells these of the \
+         NodePools that they touch. *New*: a field that is in use can do more.\n"
+    );
+    for change in &CHANGES {
+        let Change {
+            id,
+            since,
+            until,
+            text,
+            pools,
+            kind,
+            ..
+        } = change;
+        let until = until.map(|until| format!(", until {until}")).unwrap_or_default();
+        let new = if *kind == ChangeKind::New { ", new" } else { "" };
+        let _ = write!(
+            page,
+            "\n## {id}\n\nSince {since}{until}{new}, for NodePools {pools}.\n\n{text}.\n"
+        );
+    }
+    page
 }
 
 /// The help of every command.

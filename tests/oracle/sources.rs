@@ -19,6 +19,7 @@ use std::{env, fs};
 
 use ignore::Walk;
 use poolgate_core::diagnostic::Origin;
+use poolgate_core::policy::FeatureGate;
 use poolgate_core::rules::CATALOGUE;
 use serde_json::Value;
 
@@ -354,6 +355,49 @@ fn readable() -> Vec<String> {
     releases
         .map(|release| release.as_str().expect("a release").to_owned())
         .collect()
+}
+
+/// The feature gates of a release, each with its default.
+fn gates(release: &str) -> BTreeMap<String, String> {
+    let options = Release::tagged(release)
+        .directory
+        .join("pkg/operator/options/options.go");
+    let text = fs::read_to_string(options).expect("the options");
+    // Older releases have them in one string, newer ones as data.
+    let written = text.split("\"FEATURE_GATES\", \"").nth(1);
+    if let Some(written) = written.and_then(|rest| rest.split('"').next()) {
+        let gates = written.split(',').filter_map(|gate| gate.split_once('='));
+        return gates.map(|(gate, on)| (gate.to_owned(), on.to_owned())).collect();
+    }
+    let quoted = |line: &str, key: &str| line.trim().strip_prefix(key).map(|rest| rest.trim().to_owned());
+    let mut names = text.lines().filter_map(|line| quoted(line, "Name:"));
+    let mut defaults = text.lines().filter_map(|line| quoted(line, "Default:"));
+    let mut gates = BTreeMap::new();
+    while let (Some(name), Some(on)) = (names.next(), defaults.next()) {
+        let name = name.trim_matches(['"', ',']).to_owned();
+        gates.insert(name, on.trim_matches(',').to_owned());
+    }
+    gates
+}
+
+#[test]
+fn feature_gates_keep_their_defaults_from_1_14_1_to_the_recorded_release_and_the_policy_knows_all() {
+    let (before, now) = (gates("1.14.1"), gates("1.15.0"));
+    assert!(before.len() >= 6, "{before:?}");
+    for (gate, on) in &before {
+        assert_eq!(now.get(gate), Some(on), "{gate}");
+    }
+    let known: BTreeSet<&str> = FeatureGate::VALUES.iter().copied().collect();
+    let named: BTreeSet<&str> = now.keys().map(String::as_str).collect();
+    assert_eq!(known, named);
+    assert_eq!(
+        gates("1.5.0").get("ReservedCapacity").map(String::as_str),
+        Some("false")
+    );
+    assert_eq!(
+        gates("1.6.0").get("ReservedCapacity").map(String::as_str),
+        Some("true")
+    );
 }
 
 #[test]

@@ -53,24 +53,39 @@ pub enum MinValuesPolicy {
 
 words!(MinValuesPolicy { Strict = "Strict", BestEffort = "BestEffort" });
 
-/// A feature gate of Karpenter on which a finding depends.
+/// A feature gate of Karpenter. A policy may declare each; findings depend on some.
 // karpenter: pkg/operator/options/options.go FeatureGates
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureGate {
     /// Karpenter repairs broken nodes.
     NodeRepair,
+    /// Karpenter launches nodes into capacity reservations.
+    ReservedCapacity,
+    /// Spot nodes are replaced by cheaper spot nodes.
+    SpotToSpotConsolidation,
+    /// Karpenter reads the kind `NodeOverlay`.
+    NodeOverlay,
     /// Karpenter launches the nodes of static pools.
     StaticCapacity,
+    /// Karpenter reads the kind `CapacityBuffer`.
+    CapacityBuffer,
     /// A drifted node of a static pool at its limit is terminated before its replacement is launched.
     TerminateFirstDrift,
+    /// The same for a broken node.
+    TerminateFirstRepair,
     /// Karpenter writes the deletion cost of pods, so it is no wish of a user.
     PodDeletionCostManagement,
 }
 
 words!(FeatureGate {
     NodeRepair = "NodeRepair",
+    ReservedCapacity = "ReservedCapacity",
+    SpotToSpotConsolidation = "SpotToSpotConsolidation",
+    NodeOverlay = "NodeOverlay",
     StaticCapacity = "StaticCapacity",
+    CapacityBuffer = "CapacityBuffer",
     TerminateFirstDrift = "TerminateFirstDrift",
+    TerminateFirstRepair = "TerminateFirstRepair",
     PodDeletionCostManagement = "PodDeletionCostManagement",
 });
 

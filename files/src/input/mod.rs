@@ -19,7 +19,7 @@ use crate::sources::{
     folders, is_excluded, patterns,
 };
 
-pub(crate) use pools::{Applied, FOUND, Pool, Reading, Rest};
+pub(crate) use pools::{Applied, FOUND, Pool, Reading, Rest, UNREADABLE};
 pub(crate) use project::{Project, Projects};
 
 /// The flags for it.

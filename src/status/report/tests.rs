@@ -10,6 +10,7 @@ use crate::serving::certs::Authority;
 use crate::status::facts::{Kept, KnownClaim, KnownNode};
 use crate::status::{json as as_json, table};
 
+mod changed;
 mod deployments;
 mod events;
 mod glance;

@@ -41,6 +41,11 @@ impl KarpenterVersion {
         (self.major, self.minor)
     }
 
+    /// The first release of the line before; `None` for the first line of a major version.
+    pub fn line_before(self) -> Option<Self> {
+        Some(Self::new(self.major, self.minor.checked_sub(1)?, 0))
+    }
+
     /// The release whose rules it is checked by: itself, or the nearest one that is known. Later patch releases of the
     /// newest line count as known.
     pub(crate) fn known(self) -> Self {

@@ -1,9 +1,11 @@
 //! Reasons and hours without a budget, or with only one of 100%, so that nothing limits disruption.
 
+use std::time::Duration;
+
 use super::list;
 use crate::budget::{Budget, Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
-use crate::facts::ApiVersion;
+use crate::facts::{ApiVersion, KarpenterVersion};
 use crate::pool::{Disruption, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -14,6 +16,9 @@ pub static BUDGET_ALLOW_WINDOW: Rule = rule!("budget-allow-window", Warning, Sil
 pub static BUDGET_UNCOVERED_HOURS: Rule = rule!("budget-uncovered-hours", Note, Silent);
 pub static BUDGET_UNCOVERED_REASON: Rule = rule!("budget-uncovered-reason", Warning, Silent);
 pub static BUDGET_OF_ALL: Rule = rule!("budget-of-all", Note, Silent);
+
+/// Nodes that must be unchanged for less than this are consolidated after each scale-down.
+const PROMPT: Duration = Duration::from_mins(1);
 
 /// Reports reasons that no budget covers, of those that replace nodes and happen in the pool. All budgets of the pool must
 /// be readable.
@@ -45,8 +50,9 @@ pub fn check_reasons(
         .suggest(format!("add a budget such as {budget}"));
 }
 
-/// Reports a budget that lets all nodes be consolidated at the same time, in a pool that does so without delay: if all
-/// budgets that cover it do. All budgets of the pool must be readable.
+/// Reports a budget that lets all nodes be consolidated at the same time, in a pool that does so without delay, or within a
+/// minute where Karpenter has a policy against that: if all budgets that cover it do. All budgets of the pool must be
+/// readable.
 pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, findings: &mut Findings<'_>) {
     let underused = Reasons::only(Reason::Underutilized);
     let mut covering = budgets
@@ -58,20 +64,51 @@ pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fin
     };
     let disruption = pool.disruption.as_ref().present();
     let after = disruption.and_then(|disruption| disruption.consolidate_after.present());
-    let after = after.and_then(|text| NillableDuration::parse(text).ok());
-    let is_prompt = matches!(after, Some(NillableDuration::After(length)) if length.is_zero());
-    if happening.has_any(underused) && is_prompt && covering.all(is_all) {
-        findings
-            .report(
-                &BUDGET_OF_ALL,
-                first.path("nodes"),
-                ErrorType::note(&"100%".into()),
-                "a budget of 100% limits no consolidation, and consolidateAfter is 0s",
-            )
-            .consequence("all underutilized nodes may be disrupted at the same time as soon as a pod leaves")
-            .related(Disruption::path("consolidateAfter"))
-            .suggest("write reasons: [Empty] here, and add a lower budget for other reasons");
+    let Some((text, NillableDuration::After(length))) =
+        after.and_then(|text| Some((text, NillableDuration::parse(text).ok()?)))
+    else {
+        return;
+    };
+    if !happening.has_any(underused) || !covering.all(is_all) {
+        return;
     }
+    let limit = "write reasons: [Empty] here, and add a lower budget for other reasons";
+    let (consequence, advice) = if length.is_zero() {
+        (
+            "all underutilized nodes may be disrupted at the same time as soon as a pod leaves",
+            limit.to_owned(),
+        )
+    } else if length < PROMPT && may_be_balanced(disruption, findings) {
+        (
+            "all underutilized nodes may be disrupted at the same time, however little that saves",
+            format!(
+                "write consolidationPolicy: Balanced, which weighs savings against disruption, or {limit}"
+            ),
+        )
+    } else {
+        return;
+    };
+    findings
+        .report(
+            &BUDGET_OF_ALL,
+            first.path("nodes"),
+            ErrorType::note(&"100%".into()),
+            format!("a budget of 100% limits no consolidation, and consolidateAfter is {text}"),
+        )
+        .consequence(consequence)
+        .related(Disruption::path("consolidateAfter"))
+        .suggest(advice);
+}
+
+/// Whether the pool could say `Balanced`, and does not.
+fn may_be_balanced(disruption: Option<&Disruption<'_>>, findings: &Findings<'_>) -> bool {
+    let policy = disruption.and_then(|disruption| disruption.consolidation_policy.present());
+    policy != Some("Balanced")
+        && findings
+            .context
+            .karpenter
+            .release()
+            .has(KarpenterVersion::BALANCED)
 }
 
 /// Reports the hours at which no budget limits a reason that happens in the pool. All budgets of the pool must
