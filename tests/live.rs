@@ -59,6 +59,7 @@ mod live {
         mod leaving;
         mod ledgers;
         mod numbers;
+        mod other_kinds;
         mod pages;
         mod parity;
         mod policy;

@@ -7,7 +7,7 @@ use crate::defaults::{DefaultValue, defaults};
 use crate::diagnostic::{FieldPath, Report, Segment};
 use crate::drift::{DriftClaim, HashChange, TemplateChange};
 use crate::facts::shape::nodepool;
-use crate::facts::{ApiVersion, GROUP, TargetKarpenter};
+use crate::facts::{ApiVersion, GROUP, OtherKind, TargetKarpenter};
 use crate::json::{FieldMask, Json};
 use crate::policy::Policy;
 use crate::pool::NodePool;
@@ -20,6 +20,8 @@ pub enum Subject {
     NodePool(ApiVersion),
     /// A NodeClaim of this version. Karpenter writes those: only their requirements are counted.
     NodeClaim(ApiVersion),
+    /// Another kind that Karpenter reads.
+    Other(OtherKind),
 }
 
 impl Subject {
@@ -28,7 +30,7 @@ impl Subject {
         match (group, kind) {
             (GROUP, "NodePool") => ApiVersion::parse(version).map(Self::NodePool),
             (GROUP, "NodeClaim") => ApiVersion::parse(version).map(Self::NodeClaim),
-            _ => None,
+            _ => OtherKind::parse(group, version, kind).map(Self::Other),
         }
     }
 }
@@ -133,10 +135,10 @@ fn review_as(
     if request.old.is_some_and(is_being_deleted) {
         return Review::default();
     }
-    let (Subject::NodePool(version) | Subject::NodeClaim(version)) = request.subject;
-    let context = Context::new(nodepool(version), request.claims, request.at, policy, karpenter);
+    let context = |shape| Context::new(shape, request.claims, request.at, policy, karpenter);
     match request.subject {
-        Subject::NodePool(_) => {
+        Subject::NodePool(version) => {
+            let context = context(nodepool(version));
             let pool = NodePool::view(version, request.object).written_as(written);
             let old = request.old.map(|old| NodePool::view(version, old));
             Review {
@@ -144,9 +146,13 @@ fn review_as(
                 report: rules::check(&pool, old.as_ref(), request.old, context),
             }
         }
-        Subject::NodeClaim(_) => Review {
+        Subject::NodeClaim(version) => Review {
             defaults: Vec::new(),
-            report: rules::check_nodeclaim(request.object, version, request.old, context),
+            report: rules::check_nodeclaim(request.object, version, request.old, context(nodepool(version))),
+        },
+        Subject::Other(kind) => Review {
+            defaults: Vec::new(),
+            report: rules::check_other(request.object, kind, request.old, context(kind.shape())),
         },
     }
 }

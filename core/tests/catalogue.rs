@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use poolgate_core::diagnostic::{Diagnostic, Origin, Report, Severity};
-use poolgate_core::facts::{ApiVersion, KarpenterVersion};
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, OtherKind};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
@@ -23,6 +23,14 @@ use serde_json::{Value, json};
 fn around(example: &Value) -> Value {
     let api_version = example.get("apiVersion").and_then(Value::as_str);
     let api_version = api_version.unwrap_or("karpenter.sh/v1");
+    if OtherKind::ALL
+        .iter()
+        .any(|kind| example.get("kind").and_then(Value::as_str) == Some(kind.named().2))
+    {
+        let mut object = json!({"metadata": {"name": "example"}});
+        merge(&mut object, example);
+        return object;
+    }
     let mut node_class = json!({"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"});
     // An example about fields that depend on the lifetime of nodes sets the lifetime itself.
     let mut spec = json!({"requirements": [], "expireAfter": "Never"});

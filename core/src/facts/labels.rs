@@ -65,7 +65,7 @@ pub(crate) fn is_restricted(key: &str, release: KarpenterVersion) -> bool {
 }
 
 /// Whether a domain is one of Kubernetes in which Karpenter before 1.9 knew all labels.
-// karpenter 1.7.0: pkg/apis/v1/labels.go IsRestrictedNodeLabel
+// karpenter 1.0.8: pkg/apis/v1/labels.go IsRestrictedNodeLabel
 pub(crate) fn is_kubernetes_own(domain: &str) -> bool {
     let ends = |endings: &[&str]| endings.iter().any(|ending| domain.ends_with(ending));
     ends(&["kubernetes.io", "k8s.io"])

@@ -34,7 +34,7 @@ pub(crate) use provider::{Cut, Known, NODE_CLASSES, Named, Naming, PROVIDERS, Pa
 pub use release::{KarpenterVersion, ReleaseRange, SERVED_KINDS, ServedKind, UnknownRelease};
 pub(crate) use resource::{PLAIN_RESOURCES, is_resource, likely_resource};
 pub use selection::{Selection, integer};
-pub use shape::Availability;
+pub use shape::{Availability, OtherKind};
 pub use target::{ReleaseSource, TargetKarpenter, Words};
 
 use crate::value::words;

@@ -23,6 +23,7 @@ mod limits;
 mod metadata;
 mod moved;
 mod node_class;
+mod other_kinds;
 mod policy;
 mod poolgate_annotations;
 mod ratchet;
@@ -39,7 +40,7 @@ mod testing;
 
 use crate::budget::Budgets;
 use crate::diagnostic::Report;
-use crate::facts::ApiVersion;
+use crate::facts::{ApiVersion, OtherKind};
 use crate::json::Json;
 use crate::pool::{NodePool, Template};
 use crate::rules::rule::Rule;
@@ -154,6 +155,8 @@ pub static CATALOGUE: &[&Rule] = &[
     &policy::template::NODE_CLASS,
     &policy::template::EXPIRE_AFTER,
     &policy::template::TERMINATION_GRACE_PERIOD,
+    &other_kinds::NODE_OVERLAY,
+    &other_kinds::CAPACITY_BUFFER,
     &across::NODEPOOL_REPEATED,
     &across::node_classes::NODE_CLASS_MISSING,
     &across::reservations::CAPACITY_RESERVATIONS,
@@ -228,6 +231,18 @@ pub(crate) fn check_nodeclaim<'a>(
 ) -> Report {
     let mut findings = Findings::new(claim, stored, context);
     requirements::count::check_nodeclaim(claim, version, &mut findings);
+    findings.into_report()
+}
+
+/// Applies the rules about another kind that Karpenter reads.
+pub(crate) fn check_other<'a>(
+    object: &'a Json<'a>,
+    kind: OtherKind,
+    stored: Option<&'a Json<'a>>,
+    context: Context<'a>,
+) -> Report {
+    let mut findings = Findings::new(object, stored, context);
+    other_kinds::check(object, kind, &mut findings);
     findings.into_report()
 }
 

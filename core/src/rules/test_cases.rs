@@ -17,7 +17,8 @@ use super::testing::completed;
 use crate::diagnostic::{FieldPath, Report, Segment};
 use crate::drift::{DriftClaim, HASH_VERSION};
 use crate::facts::{
-    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, PROVIDER_IDS, Provider, TargetKarpenter,
+    ApiVersion, KarpenterVersion, NodeClassKind, NodeClassMismatch, OtherKind, PROVIDER_IDS, Provider,
+    TargetKarpenter,
 };
 use crate::json::Json;
 use crate::manifest::{Limits, parse};
@@ -46,6 +47,8 @@ const NO_UPDATE: &str = "none, because ";
 struct Example {
     /// The version of the API; without it v1.
     version: Option<String>,
+    /// The kind; without it NodePool.
+    kind: Option<String>,
     /// The release of Karpenter; without it the newest.
     karpenter: Option<String>,
     /// The provider of the pool's node class, by the name that policies have for it; without it kwok.
@@ -79,7 +82,9 @@ impl Example {
     fn report_by(&self, review: Reviewing, old: Option<&Value>) -> Report {
         let version = self.version.as_deref().unwrap_or("v1");
         let version = ApiVersion::parse(version).expect("v1 or v1beta1");
-        let subject = Subject::NodePool(version);
+        let other = |kind: &&OtherKind| self.kind.as_deref() == Some(kind.named().2);
+        let other = OtherKind::ALL.iter().find(other);
+        let subject = other.map_or(Subject::NodePool(version), |kind| Subject::Other(*kind));
         let completed = |pool: &Value| completed(subject, &self.with_node_class(pool));
         let [pool, old] = [self.pool.as_ref(), old].map(|pool| pool.map(completed));
         let [pool, old] = [&pool, &old].map(|pool| pool.as_ref().map(Json::from));
@@ -331,7 +336,10 @@ fn a_pool_has_the_same_findings_as_it_is_written_and_as_the_api_server_completes
     for (rule, path) in files() {
         let cases = Cases::read(&rule, &fs::read_to_string(&path).expect("a text"));
         for example in cases.all.values().flatten() {
-            let Some(pool) = &example.pool else { continue };
+            // Only NodePools get defaults.
+            let Some(pool) = example.pool.as_ref().filter(|_| example.kind.is_none()) else {
+                continue;
+            };
             let version = example.version.as_deref().unwrap_or("v1");
             let version = ApiVersion::parse(version).expect("v1 or v1beta1");
             let stored = |pool: &Value| {

@@ -113,7 +113,7 @@ pub fn completed(subject: Subject, object: &Value) -> Value {
             json!({"spec": {"template": {"spec": spec}}})
         }
         Subject::NodePool(ApiVersion::V1Beta1) => json!({"spec": {"template": {"spec": spec(v1beta1())}}}),
-        Subject::NodeClaim(_) => json!({}),
+        Subject::NodeClaim(_) | Subject::Other(_) => json!({}),
     };
     let mut object = object.clone();
     fill(&mut object, rest);

@@ -70,7 +70,7 @@ pub fn closing(Summary { tally, scope }: Summary<'_>) -> String {
         "warnings": tally.of(Count::Warnings),
         "notes": tally.of(Count::Notes),
         "omitted": tally.of(Count::Omitted),
-        "skippedObjects": tally.of(Count::Others) + tally.of(Count::Overlays),
+        "skippedObjects": tally.of(Count::Others),
         "skippedTemplateFolders": tally.of(Count::TemplateFolders),
         "skippedLinks": tally.of(Count::LinkedFolders),
         "excluded": tally.of(Count::Excluded),

@@ -107,6 +107,7 @@ impl Part {
 
 /// Objects and documents that were not checked as objects of their own.
 const CHECKED: [Part; 6] = [
+    Part::new(Count::OtherKinds, "object", "of Karpenter's other kinds checked"),
     Part {
         what: Count::Parts,
         name: "patch",
@@ -114,7 +115,6 @@ const CHECKED: [Part; 6] = [
     },
     Part::new(Count::Encrypted, "encrypted document", "skipped"),
     Part::new(Count::Others, "other object", "skipped"),
-    Part::new(Count::Overlays, "NodeOverlay", "not checked"),
     Part::new(
         Count::Inside,
         "NodePool or NodeClaim",

@@ -17,10 +17,10 @@ pub enum Count {
     Objects,
     /// Those of them that are NodeClaims.
     Claims,
+    /// Objects of the other kinds that Karpenter reads, which were checked.
+    OtherKinds,
     /// Objects of other kinds in files with NodePools.
     Others,
-    /// `NodeOverlay`s, which Karpenter checks on its own.
-    Overlays,
     /// NodePools and NodeClaims inside objects of other kinds, which are not checked.
     Inside,
     /// Patches of Karpenter's objects that a kustomization holds itself, which are not checked.

@@ -36,6 +36,9 @@ pub const MAX_KEPT: usize = 1000;
 /// The group of NodePools: a text without it has none, unless it is written with escapes.
 const MARK: &str = "karpenter.sh";
 
+/// The one kind that Karpenter reads of another group.
+const MARK_OF_BUFFERS: &str = "CapacityBuffer";
+
 /// A field that only NodePools and NodeClaims have: finds those that lack their `apiVersion`.
 const MARK_OF_SPEC: &str = "nodeClassRef";
 
@@ -71,7 +74,8 @@ impl<'t> Manifest<'t> {
 pub fn check(manifest: Manifest<'_>, settings: &Settings, tally: &mut Tally) -> (Vec<Finding>, CheckedPools) {
     let text = manifest.text();
     let has_patches = || text.contains(MARK_OF_PATCHES) && KINDS.iter().any(|kind| text.contains(kind));
-    if !text.contains(MARK) && !text.contains(MARK_OF_SPEC) && !text.contains('\\') && !has_patches() {
+    let marks = [MARK, MARK_OF_SPEC, MARK_OF_BUFFERS, "\\"];
+    if !marks.iter().any(|mark| text.contains(mark)) && !has_patches() {
         return Default::default();
     }
     let mut file = FileCheck::new(manifest, settings, tally);
@@ -219,9 +223,7 @@ impl<'a, 't> FileCheck<'a, 't> {
             return;
         }
         let subjects = Subjects::find(document.value(), self.whole(), self.manifest.karpenter);
-        let overlays = subjects.others.iter().filter(|other| other.is_overlay()).count();
-        self.tally.add(Count::Others, subjects.others.len() - overlays);
-        self.tally.add(Count::Overlays, overlays);
+        self.tally.add(Count::Others, subjects.others.len());
         self.tally.add(Count::Inside, subjects.inside);
         self.tally.add(Count::InlinePatches, subjects.inline_patches);
         if subjects.is_empty() {
@@ -404,7 +406,13 @@ impl<'a, 't> FileCheck<'a, 't> {
 
     fn object(&mut self, source: &SourceDocument<'_>, checked: &Checked<'_>) {
         let document = &source.document;
-        self.tally.add(Count::Objects, 1);
+        let is_other = matches!(checked.subject, Subject::Other(_));
+        let count = if is_other {
+            Count::OtherKinds
+        } else {
+            Count::Objects
+        };
+        self.tally.add(count, 1);
         let is_claim = matches!(checked.subject, Subject::NodeClaim(_));
         self.tally.add(Count::Claims, usize::from(is_claim));
         self.tally

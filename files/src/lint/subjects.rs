@@ -94,7 +94,8 @@ fn inside(value: &Json<'_>) -> usize {
             let text = |field| fields.get(field).and_then(Json::as_str).unwrap_or_default();
             let (group, version) = text("apiVersion").split_once('/').unwrap_or_default();
             match Subject::from_kind(group, version, text("kind")) {
-                Some(_) => 1,
+                Some(Subject::NodePool(_) | Subject::NodeClaim(_)) => 1,
+                Some(Subject::Other(_)) => 0,
                 None => fields.values().map(inside).sum(),
             }
         }
@@ -150,19 +151,26 @@ fn has_objects_of_karpenter(text: &str) -> bool {
 
 /// Whether the cluster accepts an object. If the release is not known, any release that serves it will do.
 fn is_served(subject: Subject, karpenter: &TargetKarpenter) -> bool {
-    let (kind, version) = parts(subject);
-    karpenter.source() == ReleaseSource::Newest
-        || SERVED_KINDS.iter().any(|served| {
+    let is_in = |kind: &str, version: ApiVersion| {
+        SERVED_KINDS.iter().any(|served| {
             let is_it = served.kind == kind && served.version == version.as_str();
             is_it && served.is_in(karpenter.release())
         })
+    };
+    karpenter.source() == ReleaseSource::Newest
+        || match subject {
+            Subject::NodePool(version) => is_in("NodePool", version),
+            Subject::NodeClaim(version) => is_in("NodeClaim", version),
+            Subject::Other(kind) => karpenter.release() >= kind.since(),
+        }
 }
 
-/// The kind of a subject, and its version.
-const fn parts(subject: Subject) -> (&'static str, ApiVersion) {
+/// The kind of a subject.
+const fn kind_of(subject: Subject) -> &'static str {
     match subject {
-        Subject::NodePool(version) => ("NodePool", version),
-        Subject::NodeClaim(version) => ("NodeClaim", version),
+        Subject::NodePool(_) => "NodePool",
+        Subject::NodeClaim(_) => "NodeClaim",
+        Subject::Other(kind) => kind.named().2,
     }
 }
 
@@ -173,18 +181,19 @@ impl Checked<'_> {
         segments.cloned().collect()
     }
 
-    /// The version of its kind.
-    pub fn version(&self) -> ApiVersion {
-        let (_, version) = parts(self.subject);
-        version
+    /// The version of its kind; the newest for kinds that have one.
+    pub const fn version(&self) -> ApiVersion {
+        match self.subject {
+            Subject::NodePool(version) | Subject::NodeClaim(version) => version,
+            Subject::Other(_) => ApiVersion::V1,
+        }
     }
 
     /// The kind and name of the object.
     pub fn object(&self) -> Object {
         let name = FieldPath::of(&["metadata", "name"]).find(self.value);
-        let (kind, _) = parts(self.subject);
         Object {
-            kind,
+            kind: kind_of(self.subject),
             name: name.and_then(Json::as_str).map(str::to_owned),
         }
     }

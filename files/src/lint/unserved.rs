@@ -30,11 +30,6 @@ pub struct Claimed<'v> {
 }
 
 impl Claimed<'_> {
-    /// Whether it is a `NodeOverlay`.
-    pub fn is_overlay(&self) -> bool {
-        self.kind == Some("NodeOverlay") && self.version.is_some_and(|version| in_group(version).is_some())
-    }
-
     /// What is wrong with it under a release; `None` if it may be served, or has nothing to do with Karpenter.
     pub fn fault(self, whole: Whole, release: KarpenterVersion) -> Option<Fault> {
         let is_filled_in_later = |text: &str| text.contains("${") || text.contains("{{");

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use super::certificates::{Installed, Kubelet, MUTATING, VALIDATING};
 use crate::support::client::Client;
 use crate::support::control_plane::ControlPlane;
-use crate::support::crds::V1;
+use crate::support::crds::{V1, V1_AND_V1BETA1};
 use crate::support::files::directory;
 use crate::support::fleet::Fleet;
 use crate::support::nodeclaim::node_claim;
+use crate::support::nodepool::node_pool;
 use crate::support::poolgate::Poolgate;
 use crate::support::process::Outcome;
 use crate::support::program;
@@ -418,6 +419,41 @@ fn status_in_a_pod_reads_everything_with_the_bindings_of_the_runbook() {
     )
     .success();
     assert_eq!(installed.client.get(JOB), None);
+}
+
+#[test]
+fn a_step_of_karpenter_is_told_of_the_pools_of_a_cluster_from_its_installed_release() {
+    let plane = ControlPlane::start();
+    plane.install_karpenter_crds(V1_AND_V1BETA1);
+    let kubeconfig = plane.kubeconfig().to_str().expect("a path");
+    let upgrade = |arguments: &[&str]| {
+        program::run(
+            &[&["upgrade", "--cluster", "--kubeconfig", kubeconfig], arguments].concat(),
+            "",
+        )
+    };
+    let pool = node_pool(
+        "general",
+        &json!({"disruption": {"consolidateAfter": "5m", "budgets": [{"nodes": "10%"}]}}),
+    );
+    Client::of(&plane).create("/apis/karpenter.sh/v1/nodepools", &pool);
+    let told = upgrade(&["--to=1.15", "-o=json"]);
+    let report: Value =
+        serde_json::from_str(&told.stdout).unwrap_or_else(|error| panic!("{error}: {told:?}"));
+    assert_eq!(
+        (told.status.code(), &report["from"]),
+        (Some(0), &json!("1.0.8")),
+        "{report:#}"
+    );
+    let changes = report["nodePools"][0]["changes"].as_array().expect("changes");
+    let named: Vec<&str> = changes
+        .iter()
+        .filter_map(|change| change["change"].as_str())
+        .collect();
+    assert!(named.contains(&"receiving-nodes-protected"), "{named:?}");
+    assert_eq!(upgrade(&["--to=1.15", "--exit-code"]).status.code(), Some(1));
+    let older = upgrade(&["--to=1.0"]);
+    assert!(older.stderr.contains("is not older than --to"), "{older:?}");
 }
 
 #[test]

@@ -69,6 +69,9 @@ impl KarpenterVersion {
     /// The kind `NodeOverlay`.
     // karpenter 1.7.0: pkg/apis/v1alpha1/nodeoverlay.go NodeOverlay
     pub(crate) const NODE_OVERLAY: Self = Self::new(1, 7, 0);
+    /// The kind `CapacityBuffer`.
+    // karpenter 1.14.0: pkg/apis/autoscaling/v1beta1/capacitybuffer.go CapacityBuffer
+    pub(crate) const CAPACITY_BUFFER: Self = Self::new(1, 14, 0);
     /// Every NodeClaim requires the capacity types of its instance types.
     // karpenter 1.8.2: pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go NodeClaimTemplate.ToNodeClaim
     pub(crate) const CAPACITY_TYPES_REQUIRED: Self = Self::new(1, 8, 2);

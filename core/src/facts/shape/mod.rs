@@ -4,6 +4,7 @@
 //! type of the newest one, and its constraints say in which releases they hold.
 
 mod constraint;
+mod kinds;
 // Laid out by its generator: one field is one line.
 // karpenter: pkg/apis/v1/nodepool.go NodePoolSpec
 // karpenter: pkg/apis/v1/nodepool.go Disruption
@@ -24,6 +25,7 @@ pub use constraint::Availability;
 pub(crate) use constraint::{
     CAPACITY_TYPES, Constraint, ConstraintKind, Constraints, Pattern, constraint, entries,
 };
+pub use kinds::OtherKind;
 
 /// The path of the list of budgets.
 pub(crate) const BUDGETS: &str = "spec.disruption.budgets";
