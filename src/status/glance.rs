@@ -12,9 +12,6 @@ use super::age::age;
 use super::explainer::Explainer;
 use super::seen_pool::PoolFacts;
 
-/// How many groups of blocked nodes are reported of a pool.
-const MOST_GROUPS: usize = 20;
-
 /// What is seen of a NodePool at a glance. What is `None` is not known.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,16 +110,11 @@ impl Glance {
 impl BlockedNodes {
     /// The blocked nodes of a pool, most first.
     fn of(pool: &PoolFacts<'_>, explainer: &Explainer<'_>) -> Vec<Self> {
-        let mut groups: Vec<(String, Self)> = Vec::new();
+        let mut groups: Vec<Self> = Vec::new();
         for known in pool.known_claims() {
             let Some(blocked) = explainer.explain(known).1 else {
                 continue;
             };
-            let shared = blocked
-                .cause
-                .as_ref()
-                .map(|cause| cause.shared.clone())
-                .unwrap_or_default();
             let node = Self {
                 cause: blocked.by,
                 nodes: 1,
@@ -130,16 +122,21 @@ impl BlockedNodes {
                 since: blocked.since,
                 details: blocked.cause,
             };
-            let mut same = groups.iter_mut();
-            match same.find(|(text, group)| *text == shared && group.cause == node.cause) {
-                Some((_, group)) => group.add(node),
-                None => groups.push((shared, node)),
+            match groups.iter_mut().find(|group| group.is_told_with(&node)) {
+                Some(group) => group.add(node),
+                None => groups.push(node),
             }
         }
-        let mut groups: Vec<Self> = groups.into_iter().map(|(_, group)| group).collect();
         groups.sort_by_key(|group| (Reverse(group.nodes), group.cause));
-        groups.truncate(MOST_GROUPS);
         groups
+    }
+
+    fn is_told_with(&self, other: &Self) -> bool {
+        let details = match (&self.details, &other.details) {
+            (Some(one), Some(other)) => one.is_told_with(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        self.cause == other.cause && details
     }
 
     fn add(&mut self, node: Self) {

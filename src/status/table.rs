@@ -41,6 +41,9 @@ const POOLS: [&str; 12] = [
     "FINDINGS",
 ];
 
+/// How many causes of blocked nodes are told of a pool.
+const MOST_CAUSES: usize = 10;
+
 /// Only the gate says this.
 const NEXT: [&str; 1] = ["NEXT CLAIM"];
 
@@ -240,7 +243,7 @@ fn shown(value: Option<impl ToString>) -> String {
 
 fn blocked(pool: &PoolReport, now: Timestamp) -> Vec<String> {
     let groups = pool.glance.blocked.iter().flatten();
-    groups.map(|group| group.line(now)).collect()
+    groups.take(MOST_CAUSES).map(|group| group.line(now)).collect()
 }
 
 fn waiting(pool: &PoolReport, _: Timestamp) -> Vec<String> {

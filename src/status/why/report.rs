@@ -93,7 +93,7 @@ impl Keeps {
             let name = why.node.unwrap_or(why.node_claim);
             for cause in why.causes {
                 let mut known = all.iter_mut();
-                match known.find(|keeps| keeps.cause.shared == cause.shared) {
+                match known.find(|keeps| keeps.cause.is_told_with(&cause)) {
                     Some(keeps) => {
                         keeps.nodes.push(name.clone());
                         let until = keeps.cause.until.filter(|_| keeps.cause.until == cause.until);

@@ -69,7 +69,7 @@ pub struct Cause {
     pub until: Option<Timestamp>,
     /// What to change, or the command that does it.
     pub change: Option<String>,
-    /// The part of the text that other nodes share, by which they are reported together.
+    /// The part of the text that other nodes share. Nodes are reported together if kind and this part are the same.
     #[serde(skip)]
     pub shared: String,
 }
@@ -93,6 +93,15 @@ impl Cause {
         self
     }
 
+    /// Reports it together with other causes of the same kind, whatever they name.
+    #[must_use]
+    pub(super) fn with_its_kind(self) -> Self {
+        Self {
+            shared: String::new(),
+            ..self
+        }
+    }
+
     #[must_use]
     pub(crate) fn until(self, until: Option<Timestamp>) -> Self {
         Self { until, ..self }
@@ -104,6 +113,11 @@ impl Cause {
             change: Some(change.into()),
             ..self
         }
+    }
+
+    /// True if both are reported together.
+    pub fn is_told_with(&self, other: &Self) -> bool {
+        (self.kind, &self.shared) == (other.kind, &other.shared)
     }
 
     /// True if a PodDisruptionBudget allows no eviction.

@@ -85,6 +85,7 @@ fn annotated(pod: &PodOnNode, protection: Protection) -> Cause {
             value.unwrap_or_default()
         ),
     )
+    .with_its_kind()
     .until(until)
     .change(format!(
         "If it may be moved: kubectl annotate pod --namespace={namespace} {name} {DO_NOT_DISRUPT_ANNOTATION}-"

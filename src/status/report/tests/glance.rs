@@ -116,3 +116,24 @@ fn without_pods_it_is_not_known_what_is_blocked() {
     let json = as_json::from_report(&report);
     assert_eq!(json["nodePools"][1]["blocked"], json!(null));
 }
+
+#[test]
+fn nodes_kept_by_pods_with_an_annotation_are_one_line_whatever_the_pods_are_called() {
+    let (facts, mut kept) = cluster();
+    kept.budgets = Ok(Vec::new());
+    for pods in kept.pods.as_mut().expect("pods").values_mut() {
+        for pod in pods {
+            let pod = std::sync::Arc::make_mut(&mut pod.pod);
+            pod.do_not_disrupt = Some(poolgate_core::nodelimit::plan::DoNotDisrupt::Always);
+        }
+    }
+    let json = as_json::from_report(&Report::of(&facts, Some(&kept)));
+    let blocked = &json["nodePools"][1]["blocked"];
+    let groups: Vec<_> = blocked
+        .as_array()
+        .expect("groups")
+        .iter()
+        .map(|group| &group["nodes"])
+        .collect();
+    assert_eq!(groups, [3], "{blocked:#}");
+}
