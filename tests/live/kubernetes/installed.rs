@@ -94,6 +94,7 @@ fn test_release(plane: &ControlPlane) -> Outcome {
             let phase = if ran.status.success() {
                 "Succeeded"
             } else {
+                eprintln!("{TEST}: {ran:?}");
                 "Failed"
             };
             pod["status"]["phase"] = json!(phase);

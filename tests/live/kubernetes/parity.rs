@@ -169,7 +169,12 @@ fn unused_rules(by_poolgate: &[Verdict]) -> Vec<&'static str> {
         .iter()
         .filter(|rule| {
             let mut kinds = rule.page().kinds.into_iter();
-            !kinds.all(|kind| kind.bad.contains("karpenter.sh/v1beta1"))
+            kinds.any(|kind| {
+                let is_of_a_nodepool = !["kind: NodeOverlay", "kind: CapacityBuffer"]
+                    .iter()
+                    .any(|other| kind.bad.contains(other));
+                is_of_a_nodepool && !kind.bad.contains("karpenter.sh/v1beta1")
+            })
         })
         .map(|rule| rule.id.as_str())
         .filter(|id| stands_for_schema(id) && !BEYOND_THE_TABLE.contains(id))
