@@ -1,9 +1,10 @@
-//! The commands on files, which `poolgate` and `poolgate-lint` share, and how a program runs what it has parsed.
+//! The commands on files, which all programs share, and how a program runs what it has parsed.
 
-use crate::terminal;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -14,7 +15,8 @@ use crate::diff::{self, DiffArgs};
 use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, ExplainArgs, RulesArgs};
-use crate::sources::cluster::{Connect, files_only};
+use crate::sources::cluster::{Connect, FILES_ONLY, files_only};
+use crate::terminal;
 use crate::upgrade::{self, UpgradeArgs};
 use crate::why::{self, PodArgs};
 
@@ -155,21 +157,15 @@ pub fn run<C>(
     }
 }
 
-/// The commands of `poolgate` that work on files, without a network: poolgate-lint COMMAND does what poolgate COMMAND does.
+/// The commands of poolgate that work on files, without a network
 #[derive(Debug, Parser)]
-#[command(
-    name = "poolgate-lint",
-    version,
-    propagate_version = true,
-    max_term_width = 110,
-    after_help = examples::POOLGATE_LINT
-)]
+#[command(version, propagate_version = true, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
     command: Alone,
 }
 
-/// The commands of `poolgate-lint`.
+/// The commands of the offline program.
 #[derive(Debug, Subcommand)]
 enum Alone {
     /// Explain why a pod gets no node
@@ -182,29 +178,66 @@ enum Alone {
     Files(FileCommand),
 }
 
-/// What `poolgate-lint why` explains.
+/// What the offline program's `why` explains.
 #[derive(Debug, Subcommand)]
 enum About {
     /// Show which NodePool takes a pod, and why the others do not
     Pod(Box<PodArgs>),
 }
 
-/// Runs the command line of the program `poolgate-lint` and returns its exit code.
-pub fn run_alone() -> ExitCode {
-    let [files, lookup] = FILE_GROUPS;
-    let program = grouped(
-        Cli::command(),
-        &[files, ("Explain", &["why"]), lookup, OTHER_GROUP],
-    );
-    let parsed = program
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+/// The commands that only the whole program has.
+const OF_THE_WHOLE_PROGRAM: [&str; 9] = [
+    "admit",
+    "certificates",
+    "gate",
+    "reconcile",
+    "rollout",
+    "serve",
+    "status",
+    "why node",
+    "why pool",
+];
+
+/// Runs the command line of the offline program, which is installed under this name, and returns its exit code.
+pub fn run_alone(name: &'static str) -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let parsed = alone(name)
+        .try_get_matches_from(&arguments)
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|error| explained(error, &arguments));
     run(parsed, |cli| match cli.command {
         Alone::Why {
             about: About::Pod(args),
         } => why::run(&args),
-        Alone::Files(command) => command.run(Cli::command(), files_only),
+        Alone::Files(command) => command.run(alone(name), files_only),
     })
+}
+
+/// The command line of the offline program.
+fn alone(name: &'static str) -> Command {
+    let [files, lookup] = FILE_GROUPS;
+    let program = Cli::command()
+        .name(name)
+        .after_help(examples::ALONE.replace("PROGRAM", name));
+    grouped(program, &[files, ("Explain", &["why"]), lookup, OTHER_GROUP])
+}
+
+/// The error for these arguments. For a command that the offline program lacks, it says where that command is.
+fn explained(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return error;
+    }
+    let words = || {
+        let words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+        words.filter(|word| !word.starts_with('-'))
+    };
+    let asked = OF_THE_WHOLE_PROGRAM
+        .into_iter()
+        .find(|command| command.split(' ').eq(words().take(command.split(' ').count())));
+    match asked {
+        Some(command) => clap::Error::raw(ErrorKind::InvalidSubcommand, format!("{command}: {FILES_ONLY}\n")),
+        None => error,
+    }
 }
 
 /// The flags of `completions`.
@@ -256,10 +289,11 @@ fn man(args: &ManArgs, mut cli: Command) -> anyhow::Result<ExitCode> {
 
 /// The examples at the end of each `--help`. A test runs every line.
 mod examples {
-    pub const POOLGATE_LINT: &str = "\
+    /// `PROGRAM` stands for the program's name.
+    pub const ALONE: &str = "\
 Examples:
-  poolgate-lint lint pools/
-  poolgate-lint budgets --week pools/";
+  PROGRAM lint pools/
+  PROGRAM budgets --week pools/";
 
     pub const LINT: &str = "\
 Examples:

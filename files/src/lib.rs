@@ -1,5 +1,6 @@
-//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `policy` and `crd`. The program `poolgate-lint`
-//! is these commands alone, for hooks and pipelines; `poolgate` has them too, and hands over clusters to read.
+//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `policy` and `crd`.
+//! The offline program is these commands alone, for hooks and pipelines; the whole program has them too, and hands over
+//! clusters to read.
 //!
 //! The verdicts are those of `poolgate-core`. There is no network here.
 

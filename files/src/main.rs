@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    poolgate_files::cli::run_alone()
+    poolgate_files::cli::run_alone("poolgate-lint")
 }

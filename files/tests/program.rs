@@ -23,8 +23,20 @@ fn program_without_a_network_says_which_one_reads_clusters() {
     for command in ["lint", "budgets"] {
         let (code, _, said) = run(&[command, "--cluster"]);
         assert_eq!(code, Some(2));
-        assert!(said.contains("poolgate-lint reads files only"), "{said}");
+        assert!(said.contains("this program reads files only"), "{said}");
     }
+    for (arguments, command) in [
+        (&["serve"][..], "serve"),
+        (&["status", "--watch"], "status"),
+        (&["why", "node", "ip-10-0-1-2"], "why node"),
+    ] {
+        let (code, _, said) = run(arguments);
+        assert_eq!(code, Some(2));
+        let expected = format!("error: {command}: this program reads files only");
+        assert!(said.starts_with(&expected), "{said}");
+    }
+    let (_, _, said) = run(&["lnit"]);
+    assert!(said.contains("a similar subcommand exists: 'lint'"), "{said}");
 }
 
 #[test]

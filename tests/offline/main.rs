@@ -34,6 +34,7 @@ mod rendered;
 mod serve;
 mod structure;
 mod terminals;
+mod wheel;
 mod written;
 
 #[path = "../support"]

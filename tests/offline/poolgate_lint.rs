@@ -65,3 +65,29 @@ fn both_programs_print_the_same() {
         assert_eq!(found.status.code(), expected.status.code(), "{command:?}");
     }
 }
+
+/// The commands of a program, as its help lists them.
+fn commands(help: &str) -> impl Iterator<Item = &str> {
+    let lines = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let words = lines.filter_map(|line| line.split("  ").next());
+    words.filter(|word| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase()))
+}
+
+#[test]
+fn offline_program_runs_each_command_or_says_where_it_is() {
+    let whole = program::run(&["help"], "").success();
+    let about_why = program::run(&["why", "--help"], "").success();
+    let whole: Vec<Vec<&str>> = commands(&whole)
+        .map(|name| vec![name])
+        .chain(commands(&about_why).map(|name| vec!["why", name]))
+        .collect();
+    assert!(whole.len() > 20, "{whole:?}");
+    for command in whole.iter().filter(|command| !command.contains(&"help")) {
+        let help = run_in(root(), &[command, &["--help"][..]].concat(), "");
+        let is_named = help.stderr.contains(&format!(
+            "error: {}: this program reads files only",
+            command.join(" ")
+        ));
+        assert!(help.status.success() != is_named, "{command:?}: {help:?}");
+    }
+}

@@ -2,7 +2,7 @@
 //! what the recipe installs.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -115,11 +115,16 @@ impl Runner {
         self.run(script, programs.to_str().expect("UTF-8"))
     }
 
-    /// The program in the place where a recipe keeps it.
-    fn has_cached(&self, folder: &str) {
-        let folder = self.0.path().join(folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        symlink(&*poolgate_lint::PROGRAM, folder.join("poolgate-lint")).expect("a link");
+    /// A stand-in for the installer of wheels. The wheel itself is tested in `wheel.rs`.
+    fn installs_with(&self, installer: &str) {
+        let program = self.0.path().join("bin/poolgate");
+        let script = format!(
+            "#!/bin/bash\n[ \"${{@: -1}}\" = poolgate=={} ] && /bin/ln -s {} {}\n",
+            env!("CARGO_PKG_VERSION"),
+            poolgate_lint::PROGRAM.display(),
+            program.display()
+        );
+        self.provides(installer, &script);
     }
 }
 
@@ -142,7 +147,7 @@ fn names_the_mistake(report: &Path) {
 #[test]
 fn recipe_for_github_reports_a_mistake() {
     let runner = Runner::with_a_mistake();
-    runner.has_cached("home/.poolgate/bin");
+    runner.installs_with("pipx");
     fails_for_the_mistake(&runner, &github());
     names_the_mistake(&runner.work().join("poolgate.sarif"));
 }
@@ -150,7 +155,7 @@ fn recipe_for_github_reports_a_mistake() {
 #[test]
 fn recipe_for_gitlab_reports_a_mistake() {
     let runner = Runner::with_a_mistake();
-    runner.has_cached("work/.poolgate/bin");
+    runner.installs_with("pip");
     fails_for_the_mistake(&runner, &gitlab());
     names_the_mistake(&runner.work().join("codequality.json"));
     names_the_mistake(&runner.work().join("junit.xml"));
@@ -159,7 +164,7 @@ fn recipe_for_gitlab_reports_a_mistake() {
 #[test]
 fn recipe_for_reviewdog_hands_it_the_mistake() {
     let runner = Runner::with_a_mistake();
-    runner.has_cached("home/.poolgate/bin");
+    runner.installs_with("pipx");
     runner.provides("reviewdog", "#!/bin/bash\necho \"$(</dev/stdin)\" >reported\n");
     let outcome = runner.run_alone(&block("reviewdog"));
     assert!(outcome.status.success(), "{outcome:?}");
@@ -185,71 +190,33 @@ fn recipe_for_kubectl_makes_a_plugin() {
     assert_eq!(outcome.stderr.matches("1 NodePool").count(), 2, "{outcome:?}");
 }
 
-/// The hook as pre-commit calls it: in the user's repository, with the arguments of the page and each file's name.
-#[test]
-fn recipe_for_pre_commit_reports_a_mistake() {
-    let recipe = yaml("pre-commit");
-    let hook = &recipe["repos"][0]["hooks"][0];
-    let hooks = fs::read_to_string(root().join(".pre-commit-hooks.yaml")).expect("the hooks");
-    let hooks = parse(&hooks, &Limits::default())
-        .next()
-        .expect("a document")
-        .into_value();
-    let hooks = hooks.as_array().expect("hooks");
-    let hook_of = |id: &Value| hooks.iter().find(|of| &of["id"] == id).expect("the hook");
-    let entry = hook_of(&hook["id"])["entry"].as_str().expect("an entry");
-    let runner = Runner::with_a_mistake();
-    let clone = runner.0.path().join("clone");
-    fs::create_dir_all(clone.join("packaging")).expect("a folder");
-    fs::copy(root().join(entry), clone.join(entry)).expect("the hook");
-    runner.has_cached("clone/target/release");
-    let args = hook["args"].as_array().expect("arguments").iter();
-    let args: Vec<_> = args
-        .map(|argument| argument.as_str().expect("an argument"))
-        .collect();
-    let line = format!(
-        "{} {} pools/general.yaml",
-        clone.join(entry).display(),
-        args.join(" ")
-    );
-    let outcome = runner.run(&line, "/usr/bin:/bin");
-    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
-    assert!(outcome.stdout.contains("5x%"), "{outcome:?}");
-}
-
-/// The build, which every recipe begins with. It requires git and cargo.
+/// The build of today. It requires git and cargo.
 #[test]
 #[ignore = "long: .ci/nightly"]
-fn each_recipe_installs_the_program_from_a_clone() {
+fn build_of_today_installs_the_program_from_a_clone() {
+    let page = fs::read_to_string(root().join("docs/ci.md")).expect("the page");
+    let install = page
+        .split("\n```")
+        .filter_map(|block| block.strip_prefix("sh\n"))
+        .find(|block| block.contains("cargo install --locked --path files"))
+        .expect("the build");
     let target = tempfile::tempdir().expect("a folder");
-    let first = |steps: Vec<String>| steps.into_iter().next().expect("a step");
-    let reviewdog = block("reviewdog");
-    let (install, _) = reviewdog
-        .split_once("\nfi\n")
-        .expect("the end of the installation");
-    for (install, program) in [
-        (first(github()), "home/.poolgate/bin/poolgate-lint"),
-        (first(gitlab()), "work/.poolgate/bin/poolgate-lint"),
-        (format!("{install}\nfi"), "home/.poolgate/bin/poolgate-lint"),
-    ] {
-        let runner = Runner::with_a_mistake();
-        let clone = runner.0.path().join("clone");
-        let script = install
-            .replace(
-                "https://git.example.com/platform/poolgate",
-                root().to_str().expect("UTF-8"),
-            )
-            .replace("/tmp/poolgate", clone.to_str().expect("UTF-8"));
-        assert_ne!(script, install);
-        let home = std::env::var("HOME").expect("a home");
-        // The toolchain and the crates of this machine, and one build for all recipes.
-        let script = format!(
-            "export CARGO_HOME=${{CARGO_HOME:-{home}/.cargo}} RUSTUP_HOME=${{RUSTUP_HOME:-{home}/.rustup}} CARGO_TARGET_DIR={}\n{script}",
-            target.path().display()
-        );
-        let outcome = runner.run(&script, &std::env::var("PATH").expect("a PATH"));
-        assert!(outcome.status.success(), "{outcome:?}");
-        let version = run(Command::new(runner.0.path().join(program)).arg("--version"), "").success();
-        assert!(version.starts_with("poolgate-lint "), "{version}");
-    }
+    let runner = Runner::with_a_mistake();
+    let clone = runner.0.path().join("clone");
+    let script = install
+        .replace(
+            "https://git.example.com/platform/poolgate",
+            root().to_str().expect("UTF-8"),
+        )
+        .replace("/tmp/poolgate", clone.to_str().expect("UTF-8"));
+    assert_ne!(script, install);
+    let home = std::env::var("HOME").expect("a home");
+    // The toolchain and the crates of this machine.
+    let script = format!(
+        "export CARGO_HOME=${{CARGO_HOME:-{home}/.cargo}} RUSTUP_HOME=${{RUSTUP_HOME:-{home}/.rustup}} CARGO_TARGET_DIR={}\n{script}\npoolgate lint pools/",
+        target.path().display()
+    );
+    let outcome = runner.run(&script, &std::env::var("PATH").expect("a PATH"));
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    assert!(outcome.stdout.contains("5x%"), "{outcome:?}");
 }

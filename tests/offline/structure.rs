@@ -45,7 +45,11 @@ fn modules(sources: &str) -> BTreeMap<Vec<String>, String> {
             .map(|part| part.to_str().expect("UTF-8").to_owned())
             .collect();
         let is_code = path.extension().is_some_and(|extension| extension == "rs");
-        if !is_code || module.iter().any(|part| part.starts_with("test")) || module == ["main"] {
+        if !is_code
+            || module.iter().any(|part| part.starts_with("test"))
+            || module == ["main"]
+            || module == ["bin", "poolgate"]
+        {
             continue;
         }
         if module.last().is_some_and(|last| last == "mod" || last == "lib") {

@@ -103,11 +103,13 @@ pub struct ClusterReadError(pub String);
 /// How a program finds the cluster that the flags name.
 pub type Connect = fn(&KubeArgs) -> Result<Cluster, ClusterReadError>;
 
+/// Why the offline program lacks a command or a flag, and where to get it.
+pub(crate) const FILES_ONLY: &str =
+    "this program reads files only. The whole program has it: docs/install.md, \"Install the command line\"";
+
 /// The answer of a program that reads no cluster.
 pub(crate) fn files_only(_: &KubeArgs) -> Result<Cluster, ClusterReadError> {
-    Err(ClusterReadError(
-        "--cluster: poolgate-lint reads files only. Use poolgate".into(),
-    ))
+    Err(ClusterReadError(format!("--cluster: {FILES_ONLY}")))
 }
 
 /// A request to a cluster.
