@@ -16,6 +16,7 @@ mod live {
     mod kustomize;
     mod monitors;
     mod packages;
+    mod release;
 
     mod karpenter {
         mod beside;

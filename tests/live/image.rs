@@ -19,7 +19,7 @@ use crate::support::wait::wait_for;
 const CONTAINERFILE: &str = include_str!("../../Containerfile");
 
 /// A file that begins as a program of a machine does, and has no segment at all.
-fn beginning_of_a_program(machine: u8) -> Vec<u8> {
+pub(super) fn beginning_of_a_program(machine: u8) -> Vec<u8> {
     let mut header = vec![
         0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, machine, 0, 1,
     ];

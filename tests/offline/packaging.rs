@@ -76,3 +76,14 @@ fn a_container_is_built_from_all_packages_and_nothing_else() {
         .collect();
     assert_eq!(copied, needed);
 }
+
+/// Two packages have a program of this name, so cargo could ask which one is meant.
+#[test]
+fn first_command_of_the_readme_names_the_program() {
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["run", "--locked", "--quiet", "--", "--version"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    let version = process::run(&mut command, "").success();
+    assert_eq!(version, format!("poolgate {}\n", env!("CARGO_PKG_VERSION")));
+}
