@@ -6,6 +6,7 @@
 
 #![cfg(test)]
 
+mod action;
 mod budgets;
 mod cases;
 mod chart;
