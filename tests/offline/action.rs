@@ -1,7 +1,6 @@
 //! The steps of action.yml, with a release in a folder in place of the network.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -10,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::poolgate_lint;
-use crate::support::files::directory;
+use crate::support::files::{directory, script};
 use crate::support::nodepool::SOUND;
 use crate::support::process::{Outcome, run};
 use crate::support::program::root;
@@ -44,10 +43,8 @@ impl Runner {
     }
 
     /// A stand-in for `gh`, which asks GitHub.
-    fn provenance(&self, script: &str) {
-        let gh = self.path("bin/gh");
-        fs::write(&gh, format!("#!/bin/bash\n{script}\n")).expect("a program");
-        fs::set_permissions(gh, fs::Permissions::from_mode(0o755)).expect("a program");
+    fn provenance(&self, lines: &str) {
+        script(&self.path("bin/gh"), &format!("#!/bin/bash\n{lines}\n"));
     }
 
     fn archive() -> String {

@@ -3,7 +3,7 @@
 mod stakes;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -27,10 +27,6 @@ struct Repository(TempDir);
 impl Repository {
     fn new() -> Self {
         let scene = directory(&[("bin/kustomize", KUSTOMIZE), ("bin/helm", HELM)]);
-        for program in ["kustomize", "helm"] {
-            let path = scene.path().join("bin").join(program);
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
-        }
         symlink(poolgate(&[]).get_program(), scene.path().join("bin/poolgate")).expect("a link");
         let repository = Self(scene);
         let sample = root().join("tests/data/gitops");

@@ -1,7 +1,6 @@
 //! Users can type the examples in `--help`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -91,10 +90,6 @@ impl Scene {
             ),
         ]);
         let bin = scene.path().join("bin");
-        for program in fs::read_dir(&bin).expect("programs") {
-            let path = program.expect("a program").path();
-            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
-        }
         let program = poolgate(&[]);
         for name in ["poolgate", "kubectl-poolgate"] {
             std::os::unix::fs::symlink(program.get_program(), bin.join(name)).expect("a link");

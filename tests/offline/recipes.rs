@@ -2,7 +2,6 @@
 //! what the recipe installs.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::poolgate_lint;
-use crate::support::files::directory;
+use crate::support::files::{directory, script};
 use crate::support::nodepool::SOUND;
 use crate::support::process::{Outcome, run};
 use crate::support::program::root;
@@ -84,10 +83,8 @@ impl Runner {
     }
 
     /// A program that the machine has.
-    fn provides(&self, name: &str, script: &str) {
-        let path = self.0.path().join("bin").join(name);
-        fs::write(&path, script).expect("a program");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
+    fn provides(&self, name: &str, text: &str) {
+        script(&self.0.path().join("bin").join(name), text);
     }
 
     /// Runs a script as the runner of a pipeline does. `inherited` is the PATH before the recipe.

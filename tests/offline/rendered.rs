@@ -2,7 +2,6 @@
 //! `tests/live/gitops.rs`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,10 +28,6 @@ fn scene() -> TempDir {
         ),
         ("chart/templates/general.yaml", SOUND),
     ]);
-    for name in ["kustomize", "kubectl", "helm"] {
-        let path = scene.path().join("bin").join(name);
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a program");
-    }
     let made = typed(
         scene.path(),
         "git init -q . && git add base overlays chart && git -c user.name=a -c user.email=a@example.com \
