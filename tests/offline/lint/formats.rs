@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use poolgate_core::rules::CATALOGUE;
 use serde_json::Value;
 
 use super::{ASSUMED, NEWEST, lint_in};
@@ -378,6 +379,29 @@ fn assert_names_are_described(report: &Value) {
     for result in report["results"].as_array().expect("a list") {
         described("result", result);
     }
+}
+
+/// The examples of rules that are whole documents: those about other objects than NodePools.
+#[test]
+fn schema_of_the_report_describes_findings_of_every_kind_of_object() {
+    let examples = CATALOGUE.iter().flat_map(|rule| rule.page().kinds);
+    let files: Vec<(String, &str)> = examples
+        .map(|kind| kind.bad)
+        .filter(|bad| bad.contains("\nkind: "))
+        .enumerate()
+        .map(|(number, bad)| (format!("{number}.yaml"), bad))
+        .collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let directory = directory(&files);
+    let outcome = lint_in(directory.path(), &["--output", "json", "."], "");
+    let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
+    let results = report["results"].as_array().expect("a list").iter();
+    let kinds: BTreeSet<&str> = results
+        .filter_map(|found| found["object"]["kind"].as_str())
+        .collect();
+    assert_eq!(kinds, ["CapacityBuffer", "NodeOverlay"].into());
+    assert_valid(OURS, &report);
+    assert_names_are_described(&report);
 }
 
 #[test]
