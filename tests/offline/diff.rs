@@ -10,6 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::lint::formats::assert_described;
 use crate::pages::shown;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
@@ -112,7 +113,9 @@ fn diff_in(folder: &Path, arguments: &[&str]) -> Outcome {
 fn json(old: &str, new: &str, arguments: &[&str]) -> Value {
     let outcome = diff(old, new, &[&["--output=json"], arguments].concat());
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
-    serde_json::from_str(&outcome.stdout).expect("JSON")
+    let report = serde_json::from_str(&outcome.stdout).expect("JSON");
+    assert_described("docs/diff-report.schema.json", &report);
+    report
 }
 
 /// With a label that all nodes get.
