@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{ASSUMED, NEWEST, lint_in};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
-use crate::support::program::root;
+use crate::support::program::{self, root};
 
 /// Two pools with findings of two severities: a value, a missing field, an unknown one, two fields that do not go
 /// together, and a document that cannot be read.
@@ -408,6 +408,26 @@ fn schema_of_the_report_describes_findings_of_every_kind_of_object() {
         .collect();
     assert_eq!(kinds, ["CapacityBuffer", "NodeOverlay"].into());
     assert_described(OURS, &report);
+}
+
+#[test]
+fn schema_of_upgrades_json_describes_changes_and_rejections() {
+    let arguments = [
+        "upgrade",
+        "--from=1.8",
+        "--to=1.15",
+        "--output=json",
+        "tests/cases/upgrade",
+    ];
+    let said: Value = serde_json::from_str(&program::run(&arguments, "").stdout).expect("JSON");
+    let pools = said["nodePools"].as_array().expect("pools");
+    for field in ["changes", "rejections"] {
+        assert!(
+            pools.iter().any(|pool| pool[field] != serde_json::json!([])),
+            "{said}"
+        );
+    }
+    assert_described("docs/upgrade-report.schema.json", &said);
 }
 
 #[test]
