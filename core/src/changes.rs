@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::budget::{Budgets, Reason};
-use crate::facts::{ApiVersion, CAPACITY_TYPE_LABEL, KarpenterVersion, WHEN_EMPTY};
+use crate::facts::{ApiVersion, BALANCED, CAPACITY_TYPE_LABEL, KarpenterVersion, WHEN_EMPTY};
 use crate::json::Json;
 use crate::policy::{FeatureGate, GateState, Policy};
 use crate::pool::{NodePool, Requirement};
@@ -290,7 +290,7 @@ pub fn between<'a>(
     touched.filter_map(move |change| Some((change, (change.touches)(&seen)?)))
 }
 
-/// Whether a text is a duration of which this holds, and not `Never`.
+/// Whether a text is a duration, not `Never`, and `holds` is true for it.
 fn is_after(text: &str, holds: impl Fn(Duration) -> bool) -> bool {
     matches!(NillableDuration::decode(text), Ok(NillableDuration::After(length)) if holds(length))
 }
@@ -315,7 +315,7 @@ impl Seen<'_> {
     fn consolidates_underutilized(&self) -> bool {
         let disruption = self.pool.disruption.as_ref().present();
         let policy = disruption.and_then(|disruption| disruption.consolidation_policy.present());
-        self.consolidates() && policy != Some(WHEN_EMPTY) && policy != Some("Balanced")
+        self.consolidates() && policy != Some(WHEN_EMPTY) && policy != Some(BALANCED)
     }
 
     fn budgets(&self) -> Option<Budgets> {

@@ -9,7 +9,7 @@ use kube::Client;
 use kube::api::{ListParams, Patch, PatchParams};
 use kube::config::KubeconfigError;
 use poolgate_core::facts::NODEPOOL_DEFINITION;
-use poolgate_core::nodelimit::plan::{PodDisruptionBudget, PodOnNode};
+use poolgate_core::nodelimit::plan::{BudgetsByNamespace, PodOnNode};
 use poolgate_core::nodelimit::why::keeps_from_drift;
 use poolgate_files::sources::cluster::{
     Cluster, ClusterFlags, ClusterReadError, KubeArgs, Request, TakeObject,
@@ -201,7 +201,7 @@ impl ClusterReader {
         take: &mut TakeObject<'_>,
     ) -> Result<(), ClusterReadError> {
         let mut pods: BTreeMap<String, Vec<PodOnNode>> = BTreeMap::new();
-        let mut budgets: Vec<PodDisruptionBudget> = Vec::new();
+        let mut budgets = Vec::new();
         if nodes.values().any(|is_bounded| !is_bounded) {
             self.each(PODS, Some("spec.nodeName!="), |pod: PodObject| {
                 if let Some(name) = pod.node_name().filter(|name| nodes.get(*name) == Some(&false)) {
@@ -214,6 +214,7 @@ impl ClusterReader {
                 Ok(())
             })?;
         }
+        let budgets: BudgetsByNamespace = budgets.into_iter().collect();
         let mut kinds = NodeKinds::default();
         self.each(NODES, None, |node: NodeObject| {
             let Some(seen) = node.seen(&mut kinds, &BTreeSet::new()) else {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::api::ListParams;
-use poolgate_core::nodelimit::plan::PodDisruptionBudget;
+use poolgate_core::nodelimit::plan::{BudgetsByNamespace, PodDisruptionBudget};
 use poolgate_core::nodelimit::why::{Blocked, Details, KnownPool, Seen, explain};
 use tokio::task::yield_now;
 use tokio::time::sleep;
@@ -35,7 +35,7 @@ impl PoolReconciler {
             if self.seen.is_complete() {
                 let why = match self.writer.list_budgets().await {
                     Ok(budgets) if budgets.len() <= MOST_BUDGETS => {
-                        self.count_blocked(&budgets).await;
+                        self.count_blocked(&budgets.into_iter().collect()).await;
                         None
                     }
                     Ok(_) => Some(format!("more than {MOST_BUDGETS}")),
@@ -60,7 +60,7 @@ impl PoolReconciler {
         }
     }
 
-    async fn count_blocked(&self, budgets: &[PodDisruptionBudget]) {
+    async fn count_blocked(&self, budgets: &BudgetsByNamespace) {
         for pool in self.seen.look(Index::all_pools) {
             let snapshot = self.seen.look(|index| index.snapshot(&pool));
             let blocked = blocked(&snapshot, budgets, self.now().wall);
@@ -88,7 +88,7 @@ impl Writer {
 }
 
 /// What each node of a pool that should go and stays is counted by.
-fn blocked(snapshot: &Snapshot, budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Blocked> {
+fn blocked(snapshot: &Snapshot, budgets: &BudgetsByNamespace, now: Timestamp) -> Vec<Blocked> {
     let state = snapshot.state();
     let waits = state.pending.iter().any(|needs| state.pool.could_serve(needs));
     let ledger = Some(state.ledger.clone());
@@ -110,7 +110,7 @@ fn blocked(snapshot: &Snapshot, budgets: &[PodDisruptionBudget], now: Timestamp)
             ready: None,
             pool: Some(&known),
             pods: Some(&pods),
-            budgets,
+            budgets: Some(budgets),
             is_called_broken: false,
         };
         Some(explain(&seen).blocked(&seen)?.by)

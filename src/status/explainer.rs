@@ -8,8 +8,8 @@ use poolgate_core::nodelimit::why::{BlockedNode, Explanation, Seen, explain};
 use poolgate_core::policy::Policy;
 
 use super::facts::{Facts, Kept, KnownClaim};
+use super::node_events::NodeEvents;
 use super::seen_pool::{NodesByName, PoolFacts};
-use super::why::call_broken;
 
 /// All NodePools, and what explains why their nodes stay.
 pub struct Explainer<'f> {
@@ -20,7 +20,7 @@ pub struct Explainer<'f> {
     /// By name.
     pub pools: BTreeMap<&'f str, PoolFacts<'f>>,
     /// Karpenter's events, and those of poolgate that still hold.
-    pub events: Vec<&'f Event>,
+    pub events: NodeEvents<'f>,
 }
 
 impl<'f> Explainer<'f> {
@@ -59,7 +59,7 @@ impl<'f> Explainer<'f> {
         let node = known.details.node_name.as_deref();
         let pods = kept.and_then(|kept| kept.pods.as_ref().ok()).zip(node);
         let pods = pods.map(|(pods, node)| pods.get(node).map_or(&[][..], Vec::as_slice));
-        let budgets = kept.and_then(|kept| kept.budgets.as_deref().ok());
+        let budgets = kept.and_then(|kept| kept.budgets.as_ref().ok());
         let seen = Seen {
             now: self.now,
             state: &self.nodes.state(known, pods.unwrap_or_default()),
@@ -67,8 +67,8 @@ impl<'f> Explainer<'f> {
             ready: self.nodes.of_claim(known).and_then(|node| node.ready.as_ref()),
             pool: self.pools.get(&*known.pool).map(|pool| &pool.known),
             pods,
-            budgets: budgets.unwrap_or_default(),
-            is_called_broken: call_broken(&self.events, known),
+            budgets,
+            is_called_broken: self.events.call_broken(known),
         };
         let explanation = explain(&seen);
         let blocked = explanation.blocked(&seen);

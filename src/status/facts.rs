@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use poolgate_core::facts::{Installed, KarpenterVersion, TargetKarpenter};
-use poolgate_core::nodelimit::plan::{Claim, Condition, Node, PodDisruptionBudget, PodOnNode};
+use poolgate_core::nodelimit::plan::{BudgetsByNamespace, Claim, Condition, Node, PodOnNode};
 use poolgate_core::nodelimit::why::Details;
 use poolgate_core::pods::Needs;
 use poolgate_core::policy::Policy;
@@ -138,7 +138,7 @@ pub type PodsByNode = BTreeMap<Box<str>, Vec<PodOnNode>>;
 #[derive(Debug)]
 pub struct Kept {
     pub pods: Read<PodsByNode>,
-    pub budgets: Read<Vec<PodDisruptionBudget>>,
+    pub budgets: Read<BudgetsByNamespace>,
     /// Those about nodes and NodeClaims.
     pub events: Read<Vec<Event>>,
 }

@@ -10,6 +10,7 @@ mod facts;
 mod glance;
 mod json;
 mod look;
+mod node_events;
 mod pools;
 mod reconciler;
 mod replacements;

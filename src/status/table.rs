@@ -41,7 +41,7 @@ const POOLS: [&str; 12] = [
     "FINDINGS",
 ];
 
-/// How many causes of blocked nodes are told of a pool.
+/// How many causes of blocked nodes are shown for a pool.
 const MOST_CAUSES: usize = 10;
 
 /// Only the gate says this.

@@ -1,4 +1,4 @@
-//! Each fact touches one pool and not a similar one, and is told of a step over its release only.
+//! Each fact touches one pool and not a similar one, and is reported only for a step over its release.
 
 use std::collections::BTreeSet;
 

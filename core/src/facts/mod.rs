@@ -58,6 +58,10 @@ pub const DISRUPTED_TAINT: &str = "karpenter.sh/disrupted";
 // karpenter: pkg/apis/v1/nodepool.go ConsolidationPolicyWhenEmpty
 pub const WHEN_EMPTY: &str = "WhenEmpty";
 
+/// The consolidation policy that weighs savings against disruption.
+// karpenter: pkg/apis/v1/nodepool.go ConsolidationPolicyBalanced
+pub(crate) const BALANCED: &str = "Balanced";
+
 /// The API versions that have NodePools, as written after the slash of `apiVersion`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ApiVersion {

@@ -5,7 +5,7 @@
 use super::findings::Findings;
 use super::lifetime;
 use crate::diagnostic::{ErrorType, Origin, Suggestion};
-use crate::facts::{ApiVersion, Availability, WHEN_EMPTY};
+use crate::facts::{ApiVersion, Availability, BALANCED, WHEN_EMPTY};
 use crate::pool::{Disruption, Field, NodePool};
 use crate::rules::rule::Rule;
 
@@ -14,8 +14,6 @@ pub static CONSOLIDATE_AFTER: Rule = rule!("consolidate-after", Error, Silent);
 pub static CONSOLIDATE_AFTER_CONVERSION: Rule = rule!("consolidate-after-conversion", Warning, Silent);
 pub static CONSOLIDATE_AFTER_NEVER: Rule = rule!("consolidate-after-never", Note, Silent);
 
-// karpenter: pkg/apis/v1/nodepool.go ConsolidationPolicyBalanced
-const BALANCED: &str = "Balanced";
 /// The policy of a v1beta1 NodePool that names none.
 // karpenter 1.0.8: pkg/apis/v1beta1/nodepool.go Disruption.ConsolidationPolicy
 const V1BETA1_DEFAULT_POLICY: &str = "WhenUnderutilized";

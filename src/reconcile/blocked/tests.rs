@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use poolgate_core::nodelimit::ledger::Moment;
-use poolgate_core::nodelimit::plan::PodDisruptionBudget;
 use poolgate_core::nodelimit::why::Blocked;
 use poolgate_core::policy::Policy;
 use serde_json::{Value, json};
@@ -70,7 +69,7 @@ impl Cluster {
         index.put_node(serde_json::from_value(self.node).expect("a node"));
         index.put_claim(read(self.claim), Moment::default());
         let budget: BudgetObject = serde_json::from_value(self.budget).expect("a budget");
-        let budgets: [PodDisruptionBudget; 1] = [budget.budget()];
+        let budgets = [budget.budget()].into_iter().collect();
         let found = blocked(&index.snapshot("general"), &budgets, now());
         assert!(found.len() < 2, "{found:?}");
         found.first().copied()

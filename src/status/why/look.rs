@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Event;
 use kube::api::ListParams;
-use poolgate_core::nodelimit::plan::PodDisruptionBudget;
+use poolgate_core::nodelimit::plan::BudgetsByNamespace;
 
 use crate::cluster::objects::{BudgetObject, POD_DISRUPTION_BUDGETS, PODS, PodObject};
 use crate::status::facts::{Kept, PodsByNode};
@@ -49,6 +49,6 @@ pub fn by_node(pods: Vec<PodObject>) -> PodsByNode {
 }
 
 /// What a drain depends on of all budgets.
-pub fn all_budgets(budgets: Vec<BudgetObject>) -> Vec<PodDisruptionBudget> {
+pub fn all_budgets(budgets: Vec<BudgetObject>) -> BudgetsByNamespace {
     budgets.into_iter().map(BudgetObject::budget).collect()
 }

@@ -3,7 +3,6 @@
 //! Karpenter alone knows its candidates, so its own events come first. Core finds the causes, from the same objects that
 //! Karpenter looks at.
 
-mod events;
 mod look;
 mod page;
 mod pod;
@@ -23,7 +22,6 @@ use super::look::{Look, LookArgs};
 use super::{ShowArgs, UNREAD, WRONG, exit_code, read};
 use crate::cluster::ClusterReader;
 use crate::cluster::objects::NODES;
-pub use events::call_broken;
 use pod::PodWhy;
 pub use report::{Keeps, Why, Whys};
 

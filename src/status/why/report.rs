@@ -7,9 +7,9 @@ use poolgate_core::nodelimit::why::{Cause, Explanation, Wanted};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::events::{self, Said};
 use crate::status::explainer::Explainer;
 use crate::status::facts::{self, Facts, Kept, KnownClaim};
+use crate::status::node_events::Said;
 use crate::status::replacements::MOST_NAMES;
 
 /// Why nodes stay.
@@ -117,7 +117,7 @@ impl Keeps {
 
 impl Why {
     fn of(known: &KnownClaim, found: Explanation, explainer: &Explainer<'_>) -> Self {
-        let mut events = events::about(&explainer.events, known, &found.reasons);
+        let mut events = explainer.events.about(known, &found.reasons);
         // Karpenter's event stays for an hour after the PodDisruptionBudget is gone.
         if explainer.knows_budgets() && !found.causes.iter().any(Cause::is_of_a_budget_of_pods) {
             events.retain(|said| !said.is_of_a_budget_of_pods());

@@ -23,8 +23,8 @@ use situation::Situation;
 pub use events::{Event, EventReason, above_limit, of_limit};
 pub use excess::eviction_cost;
 pub use replacement::{
-    Deadline, DrainObstacle, Ended, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget,
-    PodOnNode, ReplacementOutcome, ReplacementState,
+    BudgetsByNamespace, Deadline, DrainObstacle, Ended, Eviction, MOST_PODS_ON_NODE, NamespacedName,
+    PodDisruptionBudget, PodOnNode, ReplacementOutcome, ReplacementState,
 };
 pub(crate) use situation::Counts;
 pub use situation::{Memory, Numbers, RolloutState};

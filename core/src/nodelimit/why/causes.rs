@@ -8,7 +8,7 @@ use super::{
 };
 use crate::budget::Reason;
 use crate::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
-use crate::nodelimit::plan::{Node, PodDisruptionBudget, PodOnNode};
+use crate::nodelimit::plan::{BudgetsByNamespace, Node, PodOnNode};
 use crate::pods::NodeTaint;
 use crate::policy::GateState;
 
@@ -119,7 +119,7 @@ fn uninitialized(seen: &Seen<'_>) -> Option<Cause> {
 pub fn keeps_from_drift(
     node: &Node,
     pods: Option<&[PodOnNode]>,
-    budgets: &[PodDisruptionBudget],
+    budgets: &BudgetsByNamespace,
     now: Timestamp,
 ) -> Option<Cause> {
     if node.marks.are_users() {
@@ -130,7 +130,7 @@ pub fn keeps_from_drift(
         ));
     }
     let pods: Vec<&PodOnNode> = pods?.iter().collect();
-    pods::causes(&pods, budgets, now).into_iter().next()
+    pods::causes(&pods, Some(budgets), now).into_iter().next()
 }
 
 fn users(kind: CauseKind, node: &str, key: &str) -> Cause {

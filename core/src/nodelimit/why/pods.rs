@@ -8,7 +8,9 @@ use super::{Cause, CauseKind, Seen};
 use crate::budget::Reason;
 use crate::diagnostic::first_few;
 use crate::facts::DO_NOT_DISRUPT_ANNOTATION;
-use crate::nodelimit::plan::{Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection};
+use crate::nodelimit::plan::{
+    BudgetsByNamespace, Eviction, NamespacedName, PodDisruptionBudget, PodOnNode, Protection,
+};
 
 /// How many pods, or budgets, are named.
 const MOST: usize = 5;
@@ -39,7 +41,7 @@ pub fn on_it(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
 /// The causes that keep Karpenter from moving these pods.
 // karpenter: pkg/controllers/state/statenode.go StateNode.ValidatePodsDisruptable
 // karpenter: pkg/utils/pdb/pdb.go Limits.CanEvictPods
-pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timestamp) -> Vec<Cause> {
+pub fn causes(pods: &[&PodOnNode], budgets: Option<&BudgetsByNamespace>, now: Timestamp) -> Vec<Cause> {
     let annotated = pods
         .iter()
         .filter_map(|pod| Some(annotated(pod, pod.pod.protection(now)?)));
@@ -47,7 +49,8 @@ pub fn causes(pods: &[&PodOnNode], budgets: &[PodDisruptionBudget], now: Timesta
     // By the budgets that keep it; two keep a pod whatever they allow.
     let mut kept: BTreeMap<(&NamespacedName, Option<&NamespacedName>), Kept<'_>> = BTreeMap::new();
     for &pod in pods.iter().filter(|pod| is_evicted(pod, now)) {
-        let (budget, other) = match pod.eviction(budgets) {
+        let budgets = budgets.map(|budgets| budgets.in_namespace(&pod.pod.namespace));
+        let (budget, other) = match pod.eviction(budgets.unwrap_or_default()) {
             // Karpenter only checks whether each budget allows an eviction.
             Eviction::Counted(budget) if budget.allowed().is_none_or(|allowed| allowed == 0) => {
                 (budget, None)

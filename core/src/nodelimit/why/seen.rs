@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::details::Details;
 use super::known_pool::KnownPool;
-use crate::nodelimit::plan::{ClaimState, Condition, PodDisruptionBudget, PodOnNode};
+use crate::nodelimit::plan::{BudgetsByNamespace, ClaimState, Condition, PodOnNode};
 
 /// A NodeClaim, its node and its pods, as far as they are known.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +21,8 @@ pub struct Seen<'s> {
     pub pool: Option<&'s KnownPool<'s>>,
     /// The pods on the node; `None` if they could not be read.
     pub pods: Option<&'s [PodOnNode]>,
-    /// All `PodDisruptionBudget`s; none if they could not be read.
-    pub budgets: &'s [PodDisruptionBudget],
+    /// All `PodDisruptionBudget`s; `None` if they could not be read.
+    pub budgets: Option<&'s BudgetsByNamespace>,
     /// Whether Karpenter has said why it does not repair the node.
     pub is_called_broken: bool,
 }

@@ -172,7 +172,7 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
             ready: None,
             pool: Some(&known),
             pods: None,
-            budgets: &[],
+            budgets: None,
             is_called_broken,
         };
         let found: Vec<CauseKind> = explain(&seen).causes.iter().map(|cause| cause.kind).collect();
@@ -201,7 +201,7 @@ fn budgets_say_nothing_about_a_pool_whose_nodes_are_starting() {
             ready: None,
             pool: Some(&known),
             pods: None,
-            budgets: &[],
+            budgets: None,
             is_called_broken: false,
         };
         let causes = explain(&seen).causes;

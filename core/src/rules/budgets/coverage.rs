@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::list;
 use crate::budget::{Budget, Budgets, Filling, Gap, GapTimes, Reason, Reasons, budget_text};
 use crate::diagnostic::ErrorType;
-use crate::facts::{ApiVersion, KarpenterVersion};
+use crate::facts::{ApiVersion, BALANCED, KarpenterVersion};
 use crate::pool::{Disruption, NodePool};
 use crate::rules::findings::Findings;
 use crate::rules::rule::Rule;
@@ -103,7 +103,7 @@ pub fn check_all(pool: &NodePool<'_>, happening: Reasons, budgets: &Budgets, fin
 /// Whether the pool could say `Balanced`, and does not.
 fn may_be_balanced(disruption: Option<&Disruption<'_>>, findings: &Findings<'_>) -> bool {
     let policy = disruption.and_then(|disruption| disruption.consolidation_policy.present());
-    policy != Some("Balanced")
+    policy != Some(BALANCED)
         && findings
             .context
             .karpenter

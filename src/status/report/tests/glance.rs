@@ -1,5 +1,7 @@
 //! All pools at a glance.
 
+use poolgate_core::nodelimit::plan::BudgetsByNamespace;
+
 use super::*;
 use crate::cluster::objects::{BudgetObject, PodObject};
 
@@ -59,7 +61,7 @@ fn cluster() -> (Facts, Kept) {
     }));
     let kept = Kept {
         pods: Ok(pods.into()),
-        budgets: Ok(vec![budget.budget()]),
+        budgets: Ok([budget.budget()].into_iter().collect()),
         events: Ok(Vec::new()),
     };
     (facts, kept)
@@ -120,7 +122,7 @@ fn without_pods_it_is_not_known_what_is_blocked() {
 #[test]
 fn nodes_kept_by_pods_with_an_annotation_are_one_line_whatever_the_pods_are_called() {
     let (facts, mut kept) = cluster();
-    kept.budgets = Ok(Vec::new());
+    kept.budgets = Ok(BudgetsByNamespace::default());
     for pods in kept.pods.as_mut().expect("pods").values_mut() {
         for pod in pods {
             let pod = std::sync::Arc::make_mut(&mut pod.pod);

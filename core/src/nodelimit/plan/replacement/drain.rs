@@ -30,7 +30,7 @@ pub struct NamespacedName {
 /// A pod that is bound to the node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodOnNode {
-    /// `metadata.name`; empty where nothing is told of it.
+    /// `metadata.name`; empty where no report names it.
     pub name: Box<str>,
     /// What else is known of it.
     pub pod: Arc<Pod>,
@@ -200,6 +200,29 @@ pub struct PodDisruptionBudget {
     pub desired_healthy: i64,
     /// True if `spec.unhealthyPodEvictionPolicy` is `AlwaysAllow`: pods that are not ready need none of its evictions.
     pub lets_unready_go: bool,
+}
+
+/// Many `PodDisruptionBudget`s by their namespaces. A budget selects pods of its own namespace only, so a pod is compared
+/// with those alone.
+#[derive(Debug, Clone, Default)]
+pub struct BudgetsByNamespace(BTreeMap<Box<str>, Vec<PodDisruptionBudget>>);
+
+impl BudgetsByNamespace {
+    /// Those of a namespace.
+    pub fn in_namespace(&self, namespace: &str) -> &[PodDisruptionBudget] {
+        self.0.get(namespace).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl FromIterator<PodDisruptionBudget> for BudgetsByNamespace {
+    fn from_iter<I: IntoIterator<Item = PodDisruptionBudget>>(budgets: I) -> Self {
+        let mut by_namespace = Self::default();
+        for budget in budgets {
+            let namespace = budget.name.namespace.clone();
+            by_namespace.0.entry(namespace).or_default().push(budget);
+        }
+        by_namespace
+    }
 }
 
 impl PodDisruptionBudget {

@@ -23,7 +23,10 @@ use super::situation::{Memory, RETRY_LASTS, Situation};
 use super::state::{Claim, ClaimState, ObjectRef};
 use crate::nodelimit::ledger::{Moment, ReplacedFor, Replacement, Stopped, Uid};
 
-pub use drain::{DrainObstacle, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget, PodOnNode};
+pub use drain::{
+    BudgetsByNamespace, DrainObstacle, Eviction, MOST_PODS_ON_NODE, NamespacedName, PodDisruptionBudget,
+    PodOnNode,
+};
 pub use obstacle::Obstacle;
 
 /// How long a newer claim may take to be initialized after the listed one is gone.
