@@ -4,7 +4,6 @@ mod notes;
 
 use serde_json::Value;
 
-use crate::lint::formats::assert_described;
 use crate::support::program;
 use crate::support::readme::block_of;
 
@@ -134,15 +133,4 @@ fn json_says_the_same_and_holds_every_hour_of_the_week() {
         (&hours[8], &hours[9], &hours[17]),
         (&3.into(), &0.into(), &3.into())
     );
-}
-
-#[test]
-fn schema_of_the_json_describes_the_budgets_of_the_corpus() {
-    let (_, said, _) = budgets(
-        &[MONDAY, "--output=json", "tests/corpus", "docs/examples/budgets"],
-        "",
-    );
-    let said: Value = serde_json::from_str(&said).expect("JSON");
-    assert!(said["pools"].as_array().expect("pools").len() > 50, "{said}");
-    assert_described("docs/budget-report.schema.json", &said);
 }

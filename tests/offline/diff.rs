@@ -10,8 +10,8 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::lint::formats::assert_described;
 use crate::pages::shown;
+use crate::schemas::assert_described;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process::{Outcome, run};

@@ -32,6 +32,7 @@ mod reading;
 mod recipes;
 mod reference;
 mod rendered;
+mod schemas;
 mod serve;
 mod structure;
 mod terminals;

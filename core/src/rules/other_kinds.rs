@@ -160,23 +160,26 @@ fn form_of(path: &str) -> (&'static str, &'static str) {
     }
 }
 
+fn has(spec: &Json<'_>, field: &str) -> bool {
+    spec.get(field).is_some_and(|value| !value.is_null())
+}
+
+/// Reports two fields of a `spec` that have both a value, at the second one.
+fn exclude_each_other(rule: &'static Rule, [first, second]: [&'static str; 2], findings: &mut Findings<'_>) {
+    let title = format!("{first} and {second} cannot both be set");
+    findings
+        .report(rule, path(second), ErrorType::showing("[…]"), title)
+        .related(path(first))
+        .suggest("remove one of them");
+}
+
 /// What several fields of an overlay say together.
 // karpenter: pkg/apis/v1alpha1/nodeoverlay.go NodeOverlaySpec
 // karpenter: pkg/apis/v1alpha1/nodeoverlay_validation.go NodeOverlaySpec.validateRequirements
 // karpenter: pkg/apis/v1alpha1/nodeoverlay_validation.go NodeOverlaySpec.validateCapacity
 fn check_overlay(spec: &Json<'_>, findings: &mut Findings<'_>) {
-    let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
-    if has("price") && has("priceAdjustment") {
-        let title = "price and priceAdjustment cannot both be set";
-        findings
-            .report(
-                &NODE_OVERLAY,
-                path("priceAdjustment"),
-                ErrorType::showing("[…]"),
-                title,
-            )
-            .related(path("price"))
-            .suggest("remove one of them");
+    if has(spec, "price") && has(spec, "priceAdjustment") {
+        exclude_each_other(&NODE_OVERLAY, ["price", "priceAdjustment"], findings);
     }
     for (resource, _) in spec
         .get("capacity")
@@ -242,21 +245,9 @@ fn is_restricted(key: &str) -> bool {
 // karpenter: pkg/apis/autoscaling/v1beta1/capacitybuffer.go CapacityBufferSpec
 // karpenter: pkg/controllers/capacitybuffer/controller.go Controller.Reconcile
 fn check_buffer(spec: &Json<'_>, findings: &mut Findings<'_>) {
-    let has = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
-    match (has("podTemplateRef"), has("scalableRef")) {
-        (true, true) => {
-            let title = "podTemplateRef and scalableRef cannot both be set";
-            findings
-                .report(
-                    &CAPACITY_BUFFER,
-                    path("scalableRef"),
-                    ErrorType::showing("[…]"),
-                    title,
-                )
-                .related(path("podTemplateRef"))
-                .suggest("remove one of them");
-        }
-        (true, false) if !has("replicas") && !has("limits") => {
+    match (has(spec, "podTemplateRef"), has(spec, "scalableRef")) {
+        (true, true) => exclude_each_other(&CAPACITY_BUFFER, ["podTemplateRef", "scalableRef"], findings),
+        (true, false) if !has(spec, "replicas") && !has(spec, "limits") => {
             let title = "a buffer of a pod template requires replicas or limits";
             findings
                 .report(&CAPACITY_BUFFER, path("replicas"), ErrorType::Required, title)

@@ -86,12 +86,7 @@ pub fn run(args: &UpgradeArgs, connect: Connect) -> anyhow::Result<ExitCode> {
     terminal::refuse_typed(paths)?;
     let manifests = args.input.manifests(paths, &Written::stdout())?;
     let to = &manifests.karpenter;
-    ensure!(
-        to.caution().is_none(),
-        "--to: poolgate knows Karpenter {} to {}",
-        KarpenterVersion::OLDEST,
-        KarpenterVersion::NEWEST
-    );
+    ensure_known("--to", to)?;
     let from = from(args.from, cluster.as_ref())?;
     ensure!(
         from.release() < to.release(),
@@ -160,11 +155,17 @@ fn from(named: Option<KarpenterVersion>, cluster: Option<&Cluster>) -> anyhow::R
         }
         (None, None) => None.context("set --from")?,
     };
+    ensure_known("--from", &from)?;
+    Ok(from)
+}
+
+/// An error if nothing is known of a release.
+fn ensure_known(flag: &str, karpenter: &TargetKarpenter) -> anyhow::Result<()> {
     ensure!(
-        from.caution().is_none(),
-        "--from: poolgate knows Karpenter {} to {}",
+        karpenter.caution().is_none(),
+        "{flag}: poolgate knows Karpenter {} to {}",
         KarpenterVersion::OLDEST,
         KarpenterVersion::NEWEST
     );
-    Ok(from)
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `poolgate lint`, the real program: files in, findings with their positions out.
 
 mod corpus;
-pub(crate) mod formats;
+mod formats;
 mod hostile;
 mod ignored;
 mod inputs;

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::formats::{OURS, SARIF, assert_valid};
 use super::lint_in;
+use crate::schemas::{OURS, SARIF, assert_valid};
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::root;
