@@ -11,11 +11,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::pages::shown;
-use crate::schemas::assert_described;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::process::{Outcome, run};
 use crate::support::program::{poolgate, root, run_in};
+use crate::support::schemas::assert_described;
 
 /// Prints what `kustomize build FOLDER` and `helm template CHART --values FILE` would, of what the sample has.
 const KUSTOMIZE: &str = "#!/bin/sh\ncat \"$2\"/general.yaml\n";
@@ -114,7 +114,7 @@ fn json(old: &str, new: &str, arguments: &[&str]) -> Value {
     let outcome = diff(old, new, &[&["--output=json"], arguments].concat());
     assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
     let report = serde_json::from_str(&outcome.stdout).expect("JSON");
-    assert_described("docs/diff-report.schema.json", &report);
+    assert_described(&report);
     report
 }
 

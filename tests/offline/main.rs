@@ -51,5 +51,6 @@ mod support {
     pub(crate) mod program;
     pub(crate) mod readme;
     pub(crate) mod running;
+    pub(crate) mod schemas;
     pub(crate) mod wait;
 }

@@ -36,6 +36,7 @@ pub(crate) mod recording;
 pub(crate) mod relay;
 pub(crate) mod rendered;
 pub(crate) mod running;
+pub(crate) mod schemas;
 pub(crate) mod services;
 pub(crate) mod shell;
 pub(crate) mod wait;

@@ -9,6 +9,7 @@ use super::guarded::Guarded;
 use crate::support::karpenter::KarpenterCluster;
 use crate::support::karpenter::objects::{instance_types, node_pool};
 use crate::support::program;
+use crate::support::schemas::assert_described;
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
@@ -179,6 +180,7 @@ fn verdict(guarded: &Guarded, types: &str, name: &str) -> (String, String) {
     let said = program::run(&arguments, "");
     let report: Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    assert_described(&report);
     assert_eq!(report["notShown"], json!([]), "{report:#}");
     let pools = report["pods"][0]["pools"].as_array().expect("pools");
     let own = pools.iter().find(|pool| pool["name"] == name).expect("its pool");

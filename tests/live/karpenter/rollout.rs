@@ -11,6 +11,7 @@ use crate::support::karpenter::look::{claim_names, condition};
 use crate::support::karpenter::objects::{node_pool, one_pod_a_node};
 use crate::support::process::Outcome;
 use crate::support::program;
+use crate::support::schemas::assert_described;
 
 /// What the command says about a pool or a class, with more arguments.
 fn rollout(guarded: &Guarded, subject: &str, more: &[&str]) -> Outcome {
@@ -30,7 +31,9 @@ fn waited(guarded: &Guarded, subject: &str) -> (Option<i32>, Value) {
     let said = rollout(guarded, subject, &["--wait", "--timeout=2h"]);
     println!("{subject}: {said:?}");
     let last = said.stdout.lines().last().expect("a line");
-    (said.status.code(), serde_json::from_str(last).expect("JSON"))
+    let last = serde_json::from_str(last).expect("JSON");
+    assert_described(&last);
+    (said.status.code(), last)
 }
 
 /// A schedule that began an hour ago and lasts for five: what it closes opens later than anybody here waits.

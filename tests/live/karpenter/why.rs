@@ -10,6 +10,7 @@ use crate::support::process::Outcome;
 use crate::support::program;
 use crate::support::readme::block_of;
 use crate::support::recording::name;
+use crate::support::schemas::assert_described;
 
 const PAGE: &str = include_str!("../../../docs/why.md");
 
@@ -27,6 +28,7 @@ fn node_of(guarded: &Guarded, pool: &str) -> Option<Value> {
     let said = why(guarded, &["node", &node, "--output=json"]);
     let report: Value =
         serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    assert_described(&report);
     if report["unread"] != json!([]) {
         println!("{pool}: not read: {}", report["unread"]);
         return None;
@@ -191,6 +193,7 @@ fn expect_counts(guarded: &Guarded) {
     for (pool, expected) in COUNTED {
         guarded.wait_for(&format!("the count of {pool}"), |_| {
             let report: Value = serde_json::from_str(&status(&["--output=json"])).expect("JSON");
+            assert_described(&report);
             let pools = report["nodePools"].as_array().expect("pools");
             let its = pools.iter().find(|one| one["name"] == pool).expect("the pool");
             let groups = its["blocked"].as_array().expect("groups");

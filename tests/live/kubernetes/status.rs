@@ -21,6 +21,7 @@ use crate::support::readme::block_of;
 use crate::support::reconciler::{LEDGERS, Reconciler};
 use crate::support::relay::Relay;
 use crate::support::running::Running;
+use crate::support::schemas::assert_described;
 use crate::support::shell::shell;
 use crate::support::wait::wait_for;
 
@@ -60,6 +61,7 @@ fn report_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
 fn json_by(kubeconfig: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
     let said = run_by(kubeconfig, &[arguments, &["--output=json"]].concat());
     let report = serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"));
+    assert_described(&report);
     (said.status.code(), report)
 }
 
@@ -346,14 +348,8 @@ fn the_role_that_is_shipped_shows_all_that_is_stored_and_probes_nothing() {
     assert_eq!(why["nodes"][0]["wanted"][0]["reason"], "Drifted", "{why:#}");
 
     // The same rights are enough for a rollout. Nothing here writes Karpenter's hashes.
-    let kubeconfig = viewer.to_str().expect("a path");
-    let rollout = program::run(&["rollout", "--kubeconfig", kubeconfig, "-o", "json"], "");
-    let said: Value = serde_json::from_str(&rollout.stdout).expect("JSON");
-    assert_eq!(
-        (rollout.status.code(), &said["unread"]),
-        (Some(1), &json!([])),
-        "{said:#}"
-    );
+    let (code, said) = json_by(&viewer, &["rollout"]);
+    assert_eq!((code, &said["unread"]), (Some(1), &json!([])), "{said:#}");
     assert_eq!(said["nodePools"][0]["nodes"], 1, "{said:#}");
 
     let gone = run_by(&viewer, &["why", "node", "node-x"]);

@@ -7,9 +7,10 @@ use std::fs;
 use serde_json::Value;
 
 use super::{ASSUMED, NEWEST, lint_in};
-use crate::schemas::{OURS, SARIF, assert_described, assert_valid};
+use crate::schemas::assert_sarif;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
+use crate::support::schemas::assert_described;
 
 /// Two pools with findings of two severities: a value, a missing field, an unknown one, two fields that do not go
 /// together, and a document that cannot be read.
@@ -93,7 +94,7 @@ fn github() {
 #[test]
 fn json() {
     let mut report: Value = serde_json::from_str(&printed("json", &[])).expect("JSON");
-    assert_described(OURS, &report);
+    assert_described(&report);
     for result in report["results"].as_array_mut().expect("a list") {
         for field in ["title", "help", "consequence"] {
             if result[field].is_string() {
@@ -111,7 +112,7 @@ fn pretty(report: &Value) -> String {
 #[test]
 fn sarif() {
     let mut report: Value = serde_json::from_str(&printed("sarif", &[])).expect("JSON");
-    assert_valid(SARIF, &report);
+    assert_sarif(&report);
     report["runs"][0]["tool"]["driver"]["semanticVersion"] = "VERSION".into();
     for rule in report["runs"][0]["tool"]["driver"]["rules"]
         .as_array_mut()
@@ -148,7 +149,7 @@ fn findings_link_to_the_page_of_their_rule_where_it_is_published() {
     let rules = include_str!("../../../docs/reference/rules.md");
     let sarif = |extra: &[&str]| -> Value { serde_json::from_str(&printed("sarif", extra)).expect("JSON") };
     let report = sarif(&url);
-    assert_valid(SARIF, &report);
+    assert_sarif(&report);
     let found = links(&report);
     assert!(found.len() > 3, "{found:?}");
     for link in found {
@@ -290,7 +291,7 @@ fn every_machine_format_is_whole_where_nothing_is_found() {
     };
     let json = |format: &str| -> Value { serde_json::from_str(&clean(format)).expect("JSON") };
     let sarif = json("sarif");
-    assert_valid(SARIF, &sarif);
+    assert_sarif(&sarif);
     assert_eq!(sarif["runs"][0]["results"], serde_json::json!([]));
     assert_eq!(json("gitlab"), serde_json::json!([]));
     let junit = clean("junit");
@@ -349,7 +350,7 @@ fn json_is_whole_where_nothing_is_found() {
     let directory = directory(&[("pool.yaml", SOUND)]);
     let outcome = lint_in(directory.path(), &["--output", "json", "pool.yaml"], "");
     let report: Value = serde_json::from_str(&outcome.stdout).expect("JSON");
-    assert_valid(OURS, &report);
+    assert_described(&report);
     assert_eq!(report["results"], serde_json::json!([]));
     assert_eq!(report["summary"]["objects"], 1);
     assert_eq!(outcome.stderr, "", "nothing is behind JSON");

@@ -5,10 +5,11 @@ use std::fs;
 use serde_json::Value;
 
 use super::lint_in;
-use crate::schemas::{OURS, SARIF, assert_valid};
+use crate::schemas::assert_sarif;
 use crate::support::files::directory;
 use crate::support::nodepool::SOUND;
 use crate::support::program::root;
+use crate::support::schemas::assert_described;
 
 /// The rules that no review applies.
 const ACROSS: &str =
@@ -29,10 +30,10 @@ fn the_place_of_the_other_object_is_as_the_schemas_say() {
         serde_json::from_str(&outcome.stdout).expect("JSON")
     };
     let json: Value = printed("json");
-    assert_valid(OURS, &json);
+    assert_described(&json);
     assert_eq!(json["results"][0]["related"][0]["file"], "a.yaml", "{json}");
     let sarif: Value = printed("sarif");
-    assert_valid(SARIF, &sarif);
+    assert_sarif(&sarif);
     let result = &sarif["runs"][0]["results"][0];
     let uri = |location: &Value| location["physicalLocation"]["artifactLocation"]["uri"].clone();
     assert_eq!(uri(&result["locations"][0]), "b.yaml");
