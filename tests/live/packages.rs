@@ -148,17 +148,17 @@ fn kustomize_builds_both_ways_of_the_page_without_a_hook() {
     let write = |field: &str| {
         fs::write(own.join("kustomization.yaml"), kustomization(field)).expect("a kustomization");
     };
-    run("packaging/manifests enforce >own/poolgate.yaml");
+    run("packaging/manifests observe >own/poolgate.yaml");
     write("resources");
     let listed = objects(&run("kubectl kustomize own"));
-    assert_eq!(listed, objects(&rendered("enforce", &[])));
+    assert_eq!(listed, objects(&rendered("observe", &[])));
 
     run("mkdir own/charts && cp -R manifests/helm own/charts/poolgate");
     write("helmCharts");
     let charts = run("kubectl kustomize --enable-helm own");
     assert!(!charts.contains("helm.sh/hook"), "{charts}");
     let repository = "--set=image.repository=registry.example.com/platform/poolgate";
-    let expected = charted(&["--set=profile=enforce,createNamespace=true", repository]);
+    let expected = charted(&["--set=profile=observe,createNamespace=true", repository]);
     assert_eq!(objects(&charts), expected);
 }
 

@@ -238,8 +238,8 @@ fn kubectl_leads_to_the_first_warning_and_the_first_denial() {
     plane.install_karpenter_crds(V1);
     let all = lines(block_of(INSTALL, "sh", "packaging/manifests observe "));
     let (warned, denied, pod) = follow(&plane, &services, &all);
-    assert_eq!((warned, denied), (2, 4), "{all:?}");
-    fail_and_recover(&plane, &services, pod, &all[2]);
+    assert_eq!((warned, denied), (3, 5), "{all:?}");
+    fail_and_recover(&plane, &services, pod, &all[3]);
 }
 
 /// The right to terminate of the runbook, and the pages' ways to another release and back a profile.
