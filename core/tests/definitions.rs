@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use serde_json::{Value, json};
 
 const TABLE: &str = "src/facts/shape/tables.rs";
@@ -435,6 +436,74 @@ fn the_tables_are_what_the_recorded_definitions_say() {
     for (name, generated) in [(TABLE, table()), (HISTORY, history())] {
         is_written(name, &generated);
     }
+}
+
+/// What a schema says, without rules in CEL, how lists merge and formats; of a format with a range, the range. A field with a
+/// default need not be written. Words are in one order.
+fn comparable(schema: &Value) -> Value {
+    let Value::Object(said) = schema else {
+        return schema.clone();
+    };
+    let mut kept = serde_json::Map::new();
+    for (keyword, value) in said {
+        let value = match keyword.as_str() {
+            "x-kubernetes-validations" | "x-kubernetes-list-type" | "x-kubernetes-map-type" | "format" => {
+                continue;
+            }
+            // Of a list it says nothing.
+            "pattern" | "maxLength" if said.get("type") == Some(&json!("array")) => continue,
+            "open" => {
+                kept.insert("x-kubernetes-preserve-unknown-fields".into(), value.clone());
+                continue;
+            }
+            "properties" => value
+                .as_object()
+                .expect("fields")
+                .iter()
+                .map(|(name, field)| (name.clone(), comparable(field)))
+                .collect::<serde_json::Map<_, _>>()
+                .into(),
+            "items" | "additionalProperties" => comparable(value),
+            "enum" | "required" => {
+                let is_kept = |word: &&Value| {
+                    let field = word.as_str().and_then(|name| said.get("properties")?.get(name));
+                    field.is_none_or(|field| field.get("default").is_none())
+                };
+                let words = value.as_array().expect("words").iter().filter(is_kept);
+                let words: BTreeSet<String> = words.map(Value::to_string).collect();
+                if words.is_empty() {
+                    continue;
+                }
+                json!(words)
+            }
+            _ => value.clone(),
+        };
+        kept.insert(keyword.clone(), value);
+    }
+    if said.get("format") == Some(&json!("int32")) && said.contains_key("minimum") {
+        kept.entry("maximum").or_insert(json!(i32::MAX));
+    }
+    kept.into()
+}
+
+#[test]
+fn the_definition_of_each_release_says_all_that_is_recorded_but_rules_in_cel_and_formats() {
+    let mut compared = 0;
+    for version in [ApiVersion::V1, ApiVersion::V1Beta1] {
+        for (release, recorded) in recorded(version.as_str()) {
+            let known: KarpenterVersion = release.parse().expect("a release");
+            let definition = TargetKarpenter::from(known)
+                .definition(version)
+                .expect("is served");
+            let (said, recorded) = (comparable(&definition), comparable(&recorded));
+            assert_eq!(said, recorded, "{release} {version:?}");
+            compared += 1;
+        }
+        let after: KarpenterVersion = "1.1.0".parse().expect("a release");
+        let is_served = TargetKarpenter::from(after).definition(version).is_some();
+        assert_eq!(is_served, version == ApiVersion::V1);
+    }
+    assert!(compared > 25, "{compared}");
 }
 
 fn is_written(name: &str, generated: &str) {

@@ -77,6 +77,11 @@ impl LabelSets {
         }
     }
 
+    /// The labels that the organisation adds to those of its provider.
+    pub fn added(&self) -> impl Iterator<Item = &str> {
+        self.well_known.keys().map(String::as_str)
+    }
+
     /// Whether the organisation adds a label to those of its provider.
     pub(crate) fn adds(&self, key: &str) -> bool {
         self.well_known.contains_key(key)

@@ -9,7 +9,7 @@ use crate::value::label::{domain_of, is_within};
 pub const NODEPOOL_LABEL: &str = "karpenter.sh/nodepool";
 /// The label for on-demand, spot or reserved.
 // karpenter: pkg/apis/v1/labels.go CapacityTypeLabelKey
-pub(crate) const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
+pub const CAPACITY_TYPE_LABEL: &str = "karpenter.sh/capacity-type";
 /// The label for the machine type.
 pub(crate) const INSTANCE_TYPE_LABEL: &str = "node.kubernetes.io/instance-type";
 

@@ -2,6 +2,7 @@
 //! which release, and what an installed definition says. No other room knows a release or a provider.
 
 mod completed;
+mod defined;
 mod installed;
 mod label_sets;
 mod labels;
@@ -19,16 +20,17 @@ pub(crate) use installed::Schema;
 pub use installed::{Installed, NODEPOOL_DEFINITION, UnreadableDefinition};
 pub(crate) use label_sets::likely_label;
 pub use label_sets::{LabelKind, LabelSets};
+pub use labels::CAPACITY_TYPE_LABEL;
 pub(crate) use labels::{
-    ARCH_LABEL, CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL, WINDOWS_BUILD_LABEL,
-    ZONE_LABEL, as_read, is_kubernetes_own, is_on_every_instance_type, is_restricted, is_well_known,
+    ARCH_LABEL, INSTANCE_TYPE_LABEL, OS_LABEL, REGION_LABEL, WINDOWS_BUILD_LABEL, ZONE_LABEL, as_read,
+    is_kubernetes_own, is_on_every_instance_type, is_restricted, is_well_known,
 };
-pub use labels::{HOSTNAME_LABEL, NODEPOOL_LABEL, canonical_label, selection_of};
+pub use labels::{HOSTNAME_LABEL, NODEPOOL_LABEL, WELL_KNOWN_LABELS, canonical_label, selection_of};
 pub use node_class::NodeClassMismatch;
 pub use operator::Operator;
 pub use provider::{
-    ClosedDomain, ClosedSet, Definition, Label, LabelValues, NoRelease, NodeClassKind, PROVIDER_IDS,
-    Provider, ProviderSettings, ProviderVersion, Releases, Unit, ZoneForm,
+    ClosedDomain, ClosedSet, Definition, Label, LabelValues, NoRelease, NodeClassDefinition, NodeClassKind,
+    PROVIDER_IDS, Provider, ProviderSettings, ProviderVersion, Releases, Unit, ZoneForm,
 };
 pub(crate) use provider::{Cut, Known, NODE_CLASSES, Named, Naming, PROVIDERS, Part, Ruling};
 pub use release::{KarpenterVersion, ReleaseRange, SERVED_KINDS, ServedKind, UnknownRelease};

@@ -5,6 +5,11 @@ use super::provider::{NODE_CLASSES, NodeClassKind};
 use crate::diagnostic::nearest_within;
 
 impl NodeClassKind {
+    /// The kinds of a group.
+    pub fn of_group(group: &str) -> impl Iterator<Item = &'static Self> {
+        NODE_CLASSES.iter().filter(move |known| known.group == group)
+    }
+
     /// What is wrong with a group and a kind that no provider known to poolgate combines; `None` if nothing is, or
     /// if both may belong to a provider that it does not know.
     pub fn mismatch(group: &str, kind: &str) -> Option<NodeClassMismatch> {

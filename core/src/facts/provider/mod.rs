@@ -6,6 +6,7 @@ mod definition;
 mod kind;
 mod label;
 mod names;
+mod node_classes;
 mod release;
 mod settings;
 mod zone_form;
@@ -18,6 +19,7 @@ pub(crate) use definition::{Ruling, domain_ends_in};
 pub use kind::NodeClassKind;
 pub use label::{ClosedSet, Label, LabelValues, Unit};
 pub(crate) use names::{Cut, Known, Named, Naming, Part};
+pub use node_classes::NodeClassDefinition;
 pub use release::{NoRelease, ProviderVersion, Releases};
 pub use settings::ProviderSettings;
 pub use tables::PROVIDER_IDS;
@@ -85,7 +87,7 @@ impl Provider {
     }
 
     /// The provider that a policy calls by this word.
-    pub(crate) fn of_id(id: &str) -> Option<&'static Self> {
+    pub fn of_id(id: &str) -> Option<&'static Self> {
         PROVIDERS.iter().find(|provider| provider.id == id)
     }
 
@@ -108,7 +110,7 @@ impl Provider {
     }
 
     /// The release of Karpenter that this release contains; `None` if it is of a newer line than those that were read.
-    pub(crate) fn core_of(&self, release: ProviderVersion) -> Option<KarpenterVersion> {
+    pub fn core_of(&self, release: ProviderVersion) -> Option<KarpenterVersion> {
         if self.newest?.line() < release.line() {
             return None;
         }

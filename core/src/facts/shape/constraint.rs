@@ -212,6 +212,11 @@ impl Pattern {
         Self { text, compiled }
     }
 
+    /// The pattern as the definition has it.
+    pub(crate) const fn text(&self) -> &'static str {
+        self.text
+    }
+
     /// Whether Go finds it in a string. A test compiles and compares every pattern of the tables; one that cannot be compiled
     /// would reject nothing.
     pub(crate) fn matches(&self, text: &str) -> bool {

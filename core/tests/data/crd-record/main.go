@@ -2,9 +2,10 @@
 // poolgate's tables can be compared with them without a network. Descriptions and status are left out; a release whose
 // definition is the same as the one before it shares its line.
 //
-// A release whose module cannot be downloaded keeps the line that it has.
+// A release whose module cannot be downloaded keeps the line that it has. The second file has the newest definition of the
+// node classes, whole: see classes.go.
 //
-//	GOTOOLCHAIN=auto go run . ../karpenter-crds.jsonl
+//	GOTOOLCHAIN=auto go run . ../karpenter-crds.jsonl ../../../providers/node-classes.jsonl
 package main
 
 import (
@@ -37,18 +38,24 @@ type record struct {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) != 2 {
-		log.Fatal("usage: crd-record FILE")
+	if len(os.Args) != 3 {
+		log.Fatal("usage: crd-record NODEPOOLS NODECLASSES")
 	}
 	before, err := os.ReadFile(os.Args[1])
 	check(err)
-	var after bytes.Buffer
-	lines := json.NewEncoder(&after)
+	write(os.Args[1], recorded(kept(before)))
+	write(os.Args[2], recordedClasses())
+}
+
+// write writes a line of JSON for each record.
+func write[R any](path string, records []R) {
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
 	lines.SetEscapeHTML(false)
-	for _, record := range recorded(kept(before)) {
+	for _, record := range records {
 		check(lines.Encode(record))
 	}
-	check(os.WriteFile(os.Args[1], after.Bytes(), 0o644))
+	check(os.WriteFile(path, text.Bytes(), 0o644))
 }
 
 // kept returns what is recorded of each release.
@@ -69,7 +76,7 @@ func recorded(known map[string]record) []record {
 	var records []record
 	var before []byte
 	for _, release := range releases {
-		directory, sum, err := download(release)
+		directory, sum, err := download(modulePath, release)
 		crd := known[release].CRD
 		if err == nil {
 			crd = read(filepath.Join(directory, "pkg/apis/crds/karpenter.sh_nodepools.yaml"))
@@ -92,14 +99,14 @@ func recorded(known map[string]record) []record {
 	return records
 }
 
-// download returns the directory of a release's module, and its recorded sum.
-func download(release string) (string, string, error) {
-	command := exec.Command("go", "mod", "download", "-json", modulePath+"@v"+release)
+// download returns the directory of a module's release, and its recorded sum.
+func download(path, release string) (string, string, error) {
+	command := exec.Command("go", "mod", "download", "-json", path+"@v"+release)
 	// Not in this module's directory, where go.mod would take effect.
 	command.Dir, command.Stderr = os.TempDir(), os.Stderr
 	answer, err := command.Output()
 	if err != nil {
-		return "", "", fmt.Errorf("%s %s: %w\n%s", modulePath, release, err, answer)
+		return "", "", fmt.Errorf("%s %s: %w\n%s", path, release, err, answer)
 	}
 	var module struct{ Dir, Sum string }
 	check(json.Unmarshal(answer, &module))
