@@ -17,6 +17,7 @@ use crate::diff::{self, DiffArgs};
 use crate::lint::{self, LintArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, ExplainArgs, RulesArgs};
+use crate::schema::{self, SchemaArgs};
 use crate::sources::cluster::{Connect, FILES_ONLY, files_only};
 use crate::terminal;
 use crate::upgrade::{self, UpgradeArgs};
@@ -67,6 +68,15 @@ pub enum FileCommand {
     /// List the rules
     #[command(after_help = examples::RULES)]
     Rules(RulesArgs),
+    /// Print the JSON Schema of NodePools or node classes, for editors
+    ///
+    /// It has the enumerations and patterns of a release, the labels of a provider, and the bounds of a policy. Rules in CEL
+    /// are missing, so what it accepts may be rejected: `poolgate lint` has them. If no release is named, that of --provider
+    /// is its newest Karpenter.
+    ///
+    /// Exit codes: 0 printed, 2 no such definition is recorded, or a file could not be read.
+    #[command(after_help = examples::SCHEMA)]
+    Schema(Box<SchemaArgs>),
     /// Check or test policy files, or print their JSON Schema
     #[command(after_help = examples::POLICY)]
     Policy(PolicyArgs),
@@ -93,6 +103,7 @@ impl FileCommand {
             Self::Upgrade(args) => upgrade::run(args, connect),
             Self::Explain(args) => rules::run_explain(args),
             Self::Rules(args) => rules::run(args),
+            Self::Schema(args) => schema::run(args),
             Self::Policy(args) => policy::run(args),
             Self::Crd(args) => crd::run(args),
             Self::Completions(args) => completions(args, program),
@@ -134,7 +145,7 @@ pub const FILE_GROUPS: [(&str, &[&str]); 2] = [
         "Check files",
         &["lint", "diff", "default", "budgets", "upgrade", "policy"],
     ),
-    ("Look up", &["explain", "rules"]),
+    ("Look up", &["explain", "rules", "schema"]),
 ];
 
 /// The group of the other commands.

@@ -1,4 +1,5 @@
-//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `policy` and `crd`.
+//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `schema`,
+//! `policy` and `crd`.
 //! The offline program is these commands alone, for hooks and pipelines; the whole program has them too, and hands over
 //! clusters to read.
 //!
@@ -10,6 +11,7 @@ mod crd;
 mod default;
 mod diff;
 pub mod edit;
+mod fields;
 mod format;
 mod input;
 mod lint;
@@ -18,6 +20,7 @@ mod policy;
 pub mod policy_file;
 pub mod review_args;
 mod rules;
+mod schema;
 pub mod sources;
 pub mod terminal;
 mod text_rules;

@@ -115,6 +115,11 @@ impl ReviewArgs {
         self.policy.as_deref()
     }
 
+    /// Whether verdicts follow more than a release: a policy, or an installed definition.
+    pub(crate) fn differs_from_release(&self) -> bool {
+        self.policy.is_some() || self.crd.crd.is_some()
+    }
+
     /// The Karpenter release that NodePools are checked for.
     pub fn karpenter(&self) -> TargetKarpenter {
         let named = self.karpenter_version.map(TargetKarpenter::from);

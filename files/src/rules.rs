@@ -1,8 +1,6 @@
 //! `poolgate rules` lists the catalogue, `poolgate explain` explains a rule or a field. docs/reference/rules.md has the same
 //! content: the test `page` compares and writes it.
 
-mod fields;
-
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -13,10 +11,10 @@ use poolgate_core::manifest::{self, Document};
 use poolgate_core::rules::rule::{FindingKind, Page, Rule};
 use serde_json::{Map, Value};
 
+use crate::fields::{self, Field};
 use crate::listed::Listed;
 use crate::terminal;
 use crate::text_rules;
-use fields::Field;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
 const LONGEST_RUN: usize = 6;

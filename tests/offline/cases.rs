@@ -38,7 +38,7 @@ macro_rules! commands {
     };
 }
 
-commands! { admit budgets default diff lint policy reading upgrade why }
+commands! { admit budgets default diff lint policy reading schema upgrade why }
 
 #[test]
 fn each_folder_of_cases_is_run() {

@@ -16,6 +16,7 @@ mod crd;
 mod default;
 mod diff;
 mod documents;
+mod editors;
 mod examples;
 mod links;
 mod lint;

@@ -62,6 +62,12 @@ Examples:
   poolgate explain spec.disruption.consolidateAfter
   poolgate explain nodepool.spec.limits";
 
+pub const SCHEMA: &str = "\
+Examples:
+  poolgate schema --provider aws >nodepool.json
+  poolgate schema --karpenter-version 1.8 --policy policy.yaml >nodepool.json
+  poolgate schema --kind EC2NodeClass >ec2nodeclass.json";
+
 pub const POLICY: &str = "\
 Examples:
   poolgate policy check policy.yaml
