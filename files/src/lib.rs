@@ -6,6 +6,7 @@
 //! The verdicts are those of `poolgate-core`. There is no network here.
 
 mod budgets;
+mod check;
 pub mod cli;
 mod crd;
 mod default;

@@ -1,24 +1,12 @@
 //! `poolgate lint`: checks manifests as the webhook would, and shows each finding at the place of the mistake in
-//! the text.
-//!
-//! The verdict is that of `poolgate_core::review::review`, nothing else. Does not depend on HTTP.
+//! the text. What is wrong with one text is decided in [`crate::check`].
 
 mod args;
-mod check;
-mod diagnosed;
-mod fixes;
 mod from_cluster;
-mod misnamed;
-mod note;
-mod notes;
 mod parallel;
 mod policy_report;
 mod reading;
-mod settings;
-mod subjects;
-mod suppress;
 mod together;
-mod unserved;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -31,6 +19,7 @@ use serde_json::Value;
 
 pub use args::LintArgs;
 
+use crate::check::{CheckedPools, CheckedText, Settings, is_reported_once};
 use crate::format::finding::Finding;
 use crate::format::output::{self, Outputs};
 use crate::format::summary::{Scope, Summary, more_of_rules, rejected_by_older, replaced_by_fixes};
@@ -41,11 +30,8 @@ use crate::sources::cluster::{Cluster, Connect};
 use crate::sources::{Input, Renderable, Renderer};
 use crate::terminal::{self, Progress};
 use args::FailOn;
-use diagnosed::is_reported_once;
-use misnamed::CheckedPools;
 use policy_report::{ReportApi, StoredPool};
 use reading::{Reader, Reading};
-use settings::Settings;
 use together::{Objects, Together};
 
 /// Exit code if there are findings that make the run fail.
@@ -234,13 +220,16 @@ struct Outcome {
 impl Outcome {
     fn of(reading: Reading, input: &Input, printers: &[Printer<'_>], args: &LintArgs) -> Self {
         let Reading {
+            checked,
+            shown,
+            mut remarks,
+        } = reading;
+        let CheckedText {
             text,
             findings,
             mut tally,
             pools,
-            shown,
-            mut remarks,
-        } = reading;
+        } = checked;
         let is_read = tally.of(Count::Unreadable) == 0;
         let has_once = findings.iter().any(is_reported_once);
         let all = has_once.then(|| findings.clone());

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
-use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath};
+use poolgate_core::diagnostic::{ErrorType, FieldPath};
 use poolgate_core::facts::{ApiVersion, LabelSets};
 use poolgate_core::json::Json;
 use poolgate_core::manifest::{self, Document, Limits, Lines};
@@ -13,8 +13,7 @@ use poolgate_core::review::Subject;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses};
 
 use super::parallel;
-use super::subjects::{Checked, Subjects};
-use super::unserved::Claimed;
+use crate::check::{Across, Checked, Claimed, OfInput, Subjects};
 use crate::edit;
 use crate::format::finding::Elsewhere;
 use crate::input::{Manifests, Projects, Unread};
@@ -23,16 +22,6 @@ use crate::sources::{Class, Identity, Input, is_open};
 /// The findings by input.
 #[derive(Debug, Default)]
 pub struct Together(HashMap<Identity, OfInput>);
-
-/// The findings of one input, by the number of the document and the path of the object in it.
-pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
-
-/// A finding on one object that depends on others.
-#[derive(Debug)]
-pub struct Across {
-    pub diagnostic: Diagnostic,
-    pub others: Vec<Elsewhere>,
-}
 
 /// The objects of one input, or of all.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
-//! From the text of a file to its findings.
+//! From a text to its findings.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use poolgate_core::diagnostic::{Diagnostic, ErrorType, FieldPath, Severity};
 use poolgate_core::facts::{ReleaseSource, TargetKarpenter};
@@ -18,9 +18,8 @@ use super::notes;
 use super::settings::Settings;
 use super::subjects::{Checked, Subjects};
 use super::suppress::{Fate, IGNORED, Suppressions, limits};
-use super::together::OfInput;
 use crate::edit::{self, SourceRange, TextEdit};
-use crate::format::finding::{Finding, Fix, Object, Related};
+use crate::format::finding::{Elsewhere, Finding, Fix, Object, Related};
 use crate::format::tally::{Count, Tally};
 use crate::sources::{
     Class, LeftAlone, SourceDocument, SourceText, Template, Templates, Whole, depends_on_variable, origin,
@@ -45,6 +44,16 @@ const MARK_OF_SPEC: &str = "nodeClassRef";
 /// The field of a kustomization's patches, and the kinds that a patch without a group is for.
 const MARK_OF_PATCHES: &str = "patches";
 const KINDS: [&str; 2] = ["NodePool", "NodeClaim"];
+
+/// The findings of one input that depend on other objects, by the number of the document and the path of the object in it.
+pub type OfInput = HashMap<(usize, FieldPath), Vec<Across>>;
+
+/// A finding on one object that depends on others.
+#[derive(Debug)]
+pub struct Across {
+    pub diagnostic: Diagnostic,
+    pub others: Vec<Elsewhere>,
+}
 
 /// A manifest that is checked.
 #[derive(Debug, Clone, Copy)]

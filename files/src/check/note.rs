@@ -1,4 +1,4 @@
-//! A message of lint itself, not of a rule of the catalogue.
+//! A message about a text that no rule of the catalogue has.
 
 use poolgate_core::diagnostic::FieldPath;
 use poolgate_core::manifest::Span;
