@@ -12,7 +12,7 @@ mod crd;
 mod default;
 mod diff;
 pub mod edit;
-mod fields;
+mod explain;
 mod format;
 mod input;
 mod lint;

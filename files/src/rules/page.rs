@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use poolgate_core::diagnostic::Severity;
 use poolgate_core::rules::rule::Rule;
 
-use super::{cost, line, origins, severities, shortened};
+use super::line;
+use crate::explain::{cost, origins, severities, shortened};
 use crate::text_rules;
 
 #[test]

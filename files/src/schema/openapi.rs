@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::fields;
+use crate::explain::fields;
 
 /// The keywords that mean the same in both.
 const SHARED: [&str; 15] = [

@@ -2,7 +2,7 @@
 
 use poolgate_core::diagnostic::Suggestion;
 
-const PAGE: &str = include_str!("../fields.md");
+const PAGE: &str = include_str!("../../fields.md");
 
 /// A field, as `fields.md` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
