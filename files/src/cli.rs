@@ -15,6 +15,7 @@ use crate::crd::{self, CrdArgs};
 use crate::default::{self, DefaultArgs};
 use crate::diff::{self, DiffArgs};
 use crate::lint::{self, LintArgs};
+use crate::lsp::{self, LspArgs};
 use crate::policy::{self, PolicyArgs};
 use crate::rules::{self, ExplainArgs, RulesArgs};
 use crate::schema::{self, SchemaArgs};
@@ -62,6 +63,14 @@ pub enum FileCommand {
     /// read, or a release is not known.
     #[command(after_help = examples::UPGRADE)]
     Upgrade(Box<UpgradeArgs>),
+    /// Check manifests in an editor, as a language server
+    ///
+    /// Reads and writes the Language Server Protocol on its standard streams. Shows what lint would show of the text in the
+    /// editor, with its fixes, and explains rules, fields and schedules.
+    ///
+    /// Exit codes: 0 the editor has ended the session, 1 the editor was gone before that, 2 could not start.
+    #[command(after_help = examples::LSP)]
+    Lsp(Box<LspArgs>),
     /// Explain a rule, or a field of a NodePool
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
@@ -101,6 +110,7 @@ impl FileCommand {
             Self::Diff(args) => diff::run(args, connect),
             Self::Budgets(args) => budgets::run(args, connect),
             Self::Upgrade(args) => upgrade::run(args, connect),
+            Self::Lsp(args) => Ok(lsp::run(args)),
             Self::Explain(args) => rules::run_explain(args),
             Self::Rules(args) => rules::run(args),
             Self::Schema(args) => schema::run(args),
@@ -143,7 +153,7 @@ pub fn grouped(mut program: Command, groups: &[(&str, &[&str])]) -> Command {
 pub const FILE_GROUPS: [(&str, &[&str]); 2] = [
     (
         "Check files",
-        &["lint", "diff", "default", "budgets", "upgrade", "policy"],
+        &["lint", "lsp", "diff", "default", "budgets", "upgrade", "policy"],
     ),
     ("Look up", &["explain", "rules", "schema"]),
 ];

@@ -1,4 +1,4 @@
-//! What poolgate does with files: `lint`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `schema`,
+//! What poolgate does with files: `lint`, `lsp`, `diff`, `default`, `budgets`, `upgrade`, `why pod`, `rules`, `schema`,
 //! `policy` and `crd`.
 //! The offline program is these commands alone, for hooks and pipelines; the whole program has them too, and hands over
 //! clusters to read.
@@ -17,6 +17,7 @@ mod format;
 mod input;
 mod lint;
 mod listed;
+mod lsp;
 mod policy;
 pub mod policy_file;
 pub mod review_args;

@@ -106,8 +106,8 @@ impl Scene {
         assert!(made.status.success(), "{made:?}");
     }
 
-    /// Runs a line that the help of a command or a page shows. Servers and commands that need a cluster are called with
-    /// `--help` added: an unknown flag then still fails. Other tests run them.
+    /// Runs a line that the help of a command or a page shows. Servers, also that of an editor, and commands that need a
+    /// cluster are called with `--help` added: an unknown flag then still fails. Other tests run them.
     pub fn does_its_work(&self, shown_in: &str, line: &str) {
         if line.contains("--git ") {
             self.commit();
@@ -153,6 +153,7 @@ fn is_for_a_cluster(line: &str) -> bool {
     let commands = ["serve", "gate", "reconcile", "certificates", "status", "rollout"];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named)
+        || named == "lsp"
         || line.contains("why node")
         || line.contains("why pool")
         || line.contains(" --cluster")

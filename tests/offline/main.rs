@@ -20,6 +20,7 @@ mod editors;
 mod examples;
 mod links;
 mod lint;
+mod lsp;
 mod metrics;
 mod no_cluster;
 mod packaging;

@@ -92,7 +92,7 @@ impl Budgets {
     }
 
     /// Parses all elements of the list, whether they can be read or not; none if the object has no list.
-    pub(crate) fn parse_all(pool: &NodePool<'_>) -> Self {
+    pub fn parse_all(pool: &NodePool<'_>) -> Self {
         let disruption = pool.disruption.as_ref().present();
         let list = disruption.and_then(|disruption| disruption.budgets.present());
         let elements = list.into_iter().flatten().enumerate();

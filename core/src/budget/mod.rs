@@ -27,4 +27,4 @@ pub use list::{Budget, Budgets, Parsed, UnreadableBudget};
 pub use maintenance::{LocalHours, MaintenanceHours, SeasonalBudgets, WrittenWindow};
 pub use reasons::{Reason, Reasons};
 pub use timeline::{AllowanceRange, Change, HOURS};
-pub use timing::{Timing, Windows, is_supported};
+pub use timing::{Timing, Windows, is_supported, utc};

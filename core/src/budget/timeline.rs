@@ -5,12 +5,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::allowance::Allowance;
 use super::list::{Budget, Budgets};
 use super::reasons::Reason;
-use super::timing::{SearchLimit, StateEnd, WindowState};
+use super::timing::{MOST_FIRES, SearchLimit, StateEnd, WindowState};
 use crate::facts::shape::{BUDGETS, nodepool};
 use crate::facts::{ApiVersion, KarpenterVersion};
-
-/// The most fires that are checked. More than a month of every second minute.
-const MOST_FIRES: u32 = 30_000;
 
 /// How far ahead is searched: past the next 29 February.
 const HORIZON: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);

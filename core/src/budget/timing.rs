@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 
@@ -11,9 +12,17 @@ use crate::value::cron::{FireTimes, Schedule, WeekMinutes};
 /// these and the limits of known fire times.
 const SUPPORTED: std::ops::Range<i64> = 631_152_000..3_786_912_000;
 
+/// The most fires that are checked. More than a month of every second minute.
+pub(super) const MOST_FIRES: u32 = 30_000;
+
 /// Whether budgets can be computed at an instant: from 1990 up to 2090.
 pub fn is_supported(at: Timestamp) -> bool {
     SUPPORTED.contains(&at.as_second())
+}
+
+/// An instant to the minute, in the only zone that Karpenter knows.
+pub fn utc(at: Timestamp) -> String {
+    format!("{} UTC", at.to_zoned(TimeZone::UTC).strftime("%a %F %H:%M"))
 }
 
 /// When a budget applies, by its `schedule` and `duration`.
@@ -156,6 +165,30 @@ impl Windows {
     pub fn is_open(&self, at: Timestamp) -> bool {
         // Karpenter treats a schedule without fires as always open.
         self.first_fire(at).is_none_or(|fire| fire <= at)
+    }
+
+    /// The first windows that close after an instant, this many: when each opens, and when it closes if that is known. Only
+    /// correct if [`is_supported`].
+    pub fn after(&self, mut at: Timestamp, count: usize) -> Vec<(Timestamp, Option<Timestamp>)> {
+        let mut reach = SearchLimit {
+            until: Timestamp::MAX,
+            fires: MOST_FIRES,
+        };
+        let mut windows = Vec::new();
+        while windows.len() < count
+            && let Some(start) = self.first_fire(at)
+        {
+            let end = match self.end(start, &mut reach) {
+                StateEnd::At(end) => Some(end),
+                StateEnd::Always | StateEnd::AtLeast(_) => None,
+            };
+            windows.push((start, end));
+            match end {
+                Some(end) => at = end,
+                None => break,
+            }
+        }
+        windows
     }
 
     /// Whether one is open, and how long that stays so. Searches no further than `reach`, and subtracts what it

@@ -1,8 +1,8 @@
 //! How fast Karpenter replaces the drifted nodes of a pool: by its budgets, and by the places that are left.
 
-use jiff::{SignedDuration, Timestamp, tz::TimeZone};
+use jiff::{SignedDuration, Timestamp};
 
-use crate::budget::{Allowance, Budgets, Change, Reason, is_supported};
+use crate::budget::{Allowance, Budgets, Change, Reason, is_supported, utc};
 
 /// The most changes of the budgets that are followed to find when the first node may go.
 const MOST_CHANGES: usize = 32;
@@ -269,10 +269,6 @@ fn limited_by(budget: Option<usize>) -> String {
         || "limits.nodes".to_owned(),
         |budget| format!("budgets[{budget}]"),
     )
-}
-
-fn utc(at: Timestamp) -> String {
-    format!("{} UTC", at.to_zoned(TimeZone::UTC).strftime("%a %F %H:%M"))
 }
 
 fn first_opening(budgets: &Budgets, nodes: u32, now: Timestamp) -> (Start, Allowance) {

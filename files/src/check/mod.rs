@@ -1,7 +1,9 @@
-//! One text of one file, from its documents to its findings with their fixes. `lint` checks the files of a run by it.
+//! One text of one file, from its documents to its findings with their fixes. `lint` checks the files of a run by it, and
+//! `lsp` the text in an editor.
 //!
 //! The verdict is that of `poolgate_core::review::review`, nothing else.
 
+mod comments;
 mod diagnosed;
 mod fixes;
 mod misnamed;
@@ -25,6 +27,7 @@ use crate::input::{Manifests, Unread};
 use crate::sources::{Input, ReadError, Source, SourceText};
 use crate::terminal;
 use crate::text_rules;
+use diagnosed::is_ignorable;
 use text::{Manifest, check, settle};
 
 pub(crate) use diagnosed::is_reported_once;
@@ -70,6 +73,18 @@ impl Checker<'_> {
             }
         }
         unread
+    }
+
+    /// The findings of an input that is the only one of its run. What is reported once in a run is there once.
+    pub(crate) fn alone(self, input: &Input) -> Vec<Finding> {
+        let mut findings = self.read(input, None).findings;
+        let mut known = Vec::new();
+        findings.retain(|finding| {
+            let is_first = !is_reported_once(finding) || !known.contains(&finding.rule);
+            known.push(finding.rule);
+            is_first
+        });
+        findings
     }
 
     /// Checks a text in the place of an input's.

@@ -21,6 +21,11 @@ pub const MARK: &str = "poolgate:";
 /// The addition to a finding that a comment cannot ignore.
 pub const IGNORED: &str = " (ignored by a comment, but Karpenter rejects it)";
 
+/// The comment that ignores a rule.
+pub fn ignoring(rule: &str, why: &str) -> String {
+    format!("# {MARK} ignore {rule} -- {why}")
+}
+
 /// The comments of a document.
 #[derive(Debug, Default)]
 pub struct Suppressions<'t> {
@@ -116,7 +121,7 @@ impl<'t> Suppressions<'t> {
             rule: IGNORE_SYNTAX,
             place: Place::Text(comment.span),
             message: message.to_owned(),
-            suggestion: "write # poolgate: ignore RULE -- why".to_owned(),
+            suggestion: format!("write {}", ignoring("RULE", "why")),
         });
     }
 

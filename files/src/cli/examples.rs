@@ -51,6 +51,11 @@ Examples:
   poolgate budgets --svg week.svg pools/
   poolgate budgets plan --allow 'sat 02:00-06:00 Europe/Berlin'";
 
+pub const LSP: &str = "\
+Examples:
+  poolgate lsp
+  poolgate lsp --karpenter-version 1.15 --ignore manifest-variable";
+
 pub const RULES: &str = "\
 Examples:
   poolgate rules

@@ -7,6 +7,7 @@ mod change;
 mod mapping;
 mod replace;
 mod source_range;
+mod utf16;
 pub(crate) mod yaml;
 
 use poolgate_core::json::Json;
@@ -17,6 +18,7 @@ pub(crate) use mapping::{behind_key, in_place_of, into_mapping, node_at};
 pub(crate) use replace::diff;
 pub use replace::replace;
 pub(crate) use source_range::{SourceRange, located, span_at, within};
+pub(crate) use utf16::Positions;
 
 /// A piece of a text, and what takes its place. An empty piece is where something is inserted.
 #[derive(Debug, Clone, PartialEq, Eq)]

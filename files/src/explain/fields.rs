@@ -1,6 +1,6 @@
 //! The fields of a NodePool, explained: the sections of `fields.md`.
 
-use poolgate_core::diagnostic::Suggestion;
+use poolgate_core::diagnostic::{FieldPath, Suggestion};
 
 const PAGE: &str = include_str!("../../fields.md");
 
@@ -48,6 +48,12 @@ pub fn find(text: &str) -> Option<Field> {
         let mut ends = all().filter(|field| normal(field.path).ends_with(&format!(".{wanted}")));
         ends.next().filter(|_| ends.next().is_none())
     })
+}
+
+/// The field at a path of a NodePool.
+pub fn at(path: &FieldPath) -> Option<Field> {
+    let path = normal(&path.to_string());
+    all().find(|field| normal(field.path) == path)
 }
 
 /// The path that a text was probably intended to be.

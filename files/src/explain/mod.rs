@@ -1,17 +1,75 @@
 //! What rules and fields mean: `poolgate explain` prints it, docs/reference/rules.md has it, and editors show it.
 
 pub mod fields;
+pub mod windows;
 
-use poolgate_core::diagnostic::Origin;
+use std::fmt::Write as _;
+
+use poolgate_core::diagnostic::{Origin, Severity};
 use poolgate_core::manifest::{self, Document};
 use poolgate_core::rules::rule::{Page, Rule};
 use serde_json::{Map, Value};
+
+use fields::Field;
 
 /// Longest run of lines that is shown whole, if they differ only in digits. The middle of a longer one is left out.
 const LONGEST_RUN: usize = 6;
 
 /// How many lines of a longer run are shown before the gap; one is shown after it.
 const SHOWN_OF_RUN: usize = 3;
+
+/// The page of a rule in Markdown, without its name.
+pub fn markdown(rule: &Rule) -> String {
+    let page = rule.page();
+    let mut output = format!("**{}.** ({})\n\n", page.title, severities(rule, &page));
+    let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule, &page));
+    if let Some(cost) = cost(&page) {
+        let _ = writeln!(output, "\n{cost}");
+    }
+    if !page.seen_in.is_empty() {
+        let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
+        let _ = writeln!(output, "\nSeen in {}.", links.join(", "));
+    }
+    for kind in &page.kinds {
+        let word = match kind.severity {
+            _ if rule.is_across => "Found",
+            Severity::Error => "Denied",
+            Severity::Warning => "Warned of",
+            Severity::Note => "Noted",
+        };
+        let gap = if kind.name.is_empty() { "" } else { ", " };
+        let _ = writeln!(
+            output,
+            "\n{word}{gap}{}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
+            kind.name,
+            shortened(kind.bad),
+            shortened(kind.good)
+        );
+    }
+    output
+}
+
+/// A field in Markdown.
+pub fn field(field: &Field) -> String {
+    let mut output = format!("### {}\n\n{}\n", field.path, field.text);
+    if let Some(default) = field.default {
+        let _ = writeln!(output, "\nDefault: {default}");
+    }
+    let _ = match field.since {
+        Some("poolgate") => writeln!(output, "\nDefined by poolgate"),
+        Some(release) => writeln!(output, "\nSince Karpenter {release}"),
+        None => Ok(()),
+    };
+    let _ = writeln!(output, "\nRules: {}", field.rules);
+    output
+}
+
+fn link(issue: &str) -> String {
+    issue.split_once('#').map_or_else(
+        || issue.to_owned(),
+        |(repository, number)| format!("[{issue}](https://github.com/{repository}/issues/{number})"),
+    )
+}
 
 /// The severities of a rule's findings, each once, as words.
 pub fn severities(rule: &Rule, page: &Page) -> String {

@@ -200,17 +200,22 @@ impl Finding {
         }
     }
 
-    /// All of it on one line but the rule: object, field, what is wrong, what to write instead, what follows, the file that
-    /// it was rendered from and the other objects that it depends on.
+    /// All of it on one line but the rule: object, field, and the [message](Self::message).
     pub fn sentences(&self) -> String {
-        let mut first = String::new();
+        let mut before = String::new();
         if let Some(object) = &self.object {
-            let _ = write!(first, "{object}: ");
+            let _ = write!(before, "{object}: ");
         }
         if let Some(field) = &self.field {
-            let _ = write!(first, "{field}: ");
+            let _ = write!(before, "{field}: ");
         }
-        first += &self.statement();
+        before + &self.message()
+    }
+
+    /// What is said beside its place: what is wrong, what to write instead, what follows, the file that it was rendered from
+    /// and the other objects that it depends on.
+    pub fn message(&self) -> String {
+        let mut first = self.statement();
         if let Some(remark) = &self.remark {
             let _ = write!(first, " ({remark})");
         }

@@ -161,7 +161,7 @@ fn listed(items: impl Iterator<Item = Value>) -> String {
 }
 
 /// An object without the fields that are null or an empty list.
-fn without_empty(mut object: Value) -> Value {
+pub(crate) fn without_empty(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.retain(|_, value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()));
     }

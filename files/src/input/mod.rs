@@ -1,10 +1,12 @@
 //! What the commands on files read, and what they check it by: one set of flags, and the project of each file.
 
+mod current;
 mod pools;
 mod project;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
@@ -15,19 +17,31 @@ use poolgate_core::manifest::Variables;
 use crate::format::tally::{Count, Tally};
 use crate::review_args::ReviewArgs;
 use crate::sources::{
-    Excludes, Input, Patches, ReadError, Renderable, Renderer, Skipped, SourceText, Whole, Written, find,
-    folders, is_excluded, patterns,
+    Excludes, Input, Patches, ReadError, Renderable, Renderer, Skipped, Source, SourceText, Whole, Written,
+    find, folders, is_excluded, kustomizations, name, patterns,
 };
 
+pub(crate) use current::Current;
 pub(crate) use pools::{Applied, FOUND, Pool, Reading, Rest, UNREADABLE};
 pub(crate) use project::{Project, Projects};
 
-/// The flags for it.
+/// The flags for both.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    #[command(flatten)]
+    project: ProjectArgs,
+
+    /// The name of standard input in the output. The project of its folder applies
+    #[arg(long, value_name = "NAME")]
+    stdin_filename: Option<String>,
+}
+
+/// The flags for what files are checked by.
 #[derive(Debug, Args)]
 #[command(mut_arg("policy", |arg| arg.help(
     "The policy file [default: the nearest .poolgate.yaml, else the built-in policy]"
 )))]
-pub(crate) struct InputArgs {
+pub(crate) struct ProjectArgs {
     /// Exclude files that match this gitignore-style pattern, also those that are named. May be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
@@ -35,10 +49,6 @@ pub(crate) struct InputArgs {
     /// Fill in ${NAME} from this file of NAME=VALUE lines before reading. May be repeated
     #[arg(long, value_name = "FILE")]
     envsubst: Vec<PathBuf>,
-
-    /// The name of standard input in the output. The project of its folder applies
-    #[arg(long, value_name = "NAME")]
-    stdin_filename: Option<String>,
 
     #[command(flatten)]
     review_args: ReviewArgs,
@@ -70,7 +80,7 @@ pub(crate) enum Unread {
 impl InputArgs {
     /// Finds what is at these paths, without the files that the run writes. Fails if it would overwrite an input or a policy.
     pub(crate) fn manifests(&self, paths: &[PathBuf], written: &Written) -> anyhow::Result<Manifests> {
-        self.manifests_of(self.projects()?, paths, written)
+        self.manifests_of(self.project.projects()?, paths, written)
     }
 
     /// The same for more paths, in place of those that were read.
@@ -92,10 +102,7 @@ impl InputArgs {
         paths: &[PathBuf],
         written: &Written,
     ) -> anyhow::Result<Manifests> {
-        let by_flag = patterns(&env::current_dir().unwrap_or_default(), &self.exclude);
-        let by_flag = by_flag.context("--exclude")?;
-        let by_flag: Excludes =
-            Arc::new(move |path: &Path, is_folder| by_flag.matched(path, is_folder).is_ignore());
+        let by_flag = self.project.excludes()?;
         let projects = Arc::new(Mutex::new(projects));
         let found = {
             let (by_flag, projects) = (Arc::clone(&by_flag), Arc::clone(&projects));
@@ -118,7 +125,7 @@ impl InputArgs {
             inputs,
             skipped: found.skipped,
             projects,
-            karpenter: self.review_args.karpenter(),
+            karpenter: self.project.review_args.karpenter(),
             excludes_by_flag: by_flag,
         })
     }
@@ -141,7 +148,41 @@ impl InputArgs {
 
     /// Whether the user names a policy, for all inputs.
     pub(crate) fn names_policy(&self) -> bool {
-        self.review_args.policy_file().is_some()
+        self.project.review_args.policy_file().is_some()
+    }
+}
+
+impl ProjectArgs {
+    /// What a file at this path is read and checked by, whether it exists or not. It is the only input.
+    fn of_file(&self, path: &Path) -> anyhow::Result<Manifests> {
+        let input = Input {
+            name: name(path),
+            source: Source::File(path.to_owned()),
+            is_named: false,
+        };
+        let mut projects = self.projects()?;
+        projects.look_from(input.folder())?;
+        Ok(Manifests {
+            patches: Patches::among(slice::from_ref(&input)),
+            inputs: vec![input],
+            skipped: Skipped::default(),
+            projects,
+            karpenter: self.review_args.karpenter(),
+            excludes_by_flag: self.excludes()?,
+        })
+    }
+
+    /// The files on which [`Self::of_file`] depends, also those that do not exist. The definition of --crd is read once.
+    fn behind(&self, path: &Path, manifests: &Manifests) -> Vec<PathBuf> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let flags = self.envsubst.iter().map(PathBuf::as_path);
+        let flags = flags.chain(self.review_args.policy_file());
+        let named = manifests.projects.behind(folder).into_iter();
+        flags
+            .map(Path::to_owned)
+            .chain(named)
+            .chain(kustomizations(folder))
+            .collect()
     }
 
     fn projects(&self) -> anyhow::Result<Projects> {
@@ -154,6 +195,14 @@ impl InputArgs {
             None if self.isolated => Ok(Projects::built_in(variables)),
             None => Ok(Projects::nearest(variables)),
         }
+    }
+
+    fn excludes(&self) -> anyhow::Result<Excludes> {
+        let by_flag = patterns(&env::current_dir().unwrap_or_default(), &self.exclude);
+        let by_flag = by_flag.context("--exclude")?;
+        Ok(Arc::new(move |path: &Path, is_folder| {
+            by_flag.matched(path, is_folder).is_ignore()
+        }))
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Project {
     /// The Karpenter that the file declares.
     declared: Option<TargetKarpenter>,
     exclude: Gitignore,
+    /// The other files that it was read from.
+    named: Vec<PathBuf>,
     /// Its folder, from the root without links.
     folder: PathBuf,
 }
@@ -46,6 +48,7 @@ impl Project {
             variables,
             declared: None,
             exclude: Gitignore::empty(),
+            named: Vec::new(),
             folder: PathBuf::new(),
         }
     }
@@ -80,12 +83,14 @@ impl Project {
             let path = named.file("envsubst", file)?;
             let name = format!("{}: envsubst: {file}", named.project);
             add_lines(&mut self.variables, &path, &name)?;
+            self.named.push(path);
         }
         if let Some(file) = &files.crd {
             let path = named.file("crd", file)?;
             let read = DefinitionFile::read(&path, file).map_err(anyhow::Error::msg);
             let read = read.with_context(|| format!("{}: crd: {file}", named.project))?;
             self.declared = Some(read.karpenter());
+            self.named.push(path);
         }
         Ok(())
     }
@@ -249,6 +254,22 @@ impl Projects {
         };
         let path = searched.from_root.join(name);
         path.starts_with(&project.folder) && project.exclude.matched(&path, is_folder).is_ignore()
+    }
+
+    /// The files that decide about those in a folder, also those that do not exist: the project's may be nearer tomorrow.
+    pub(super) fn behind(&self, folder: &Path) -> Vec<PathBuf> {
+        let mut files = self.for_folder(folder).named.clone();
+        if self.is_nearest {
+            let from_root = from_root(folder);
+            let mut is_below = true;
+            let below = from_root.ancestors().take_while(|folder| {
+                let is_in = is_below;
+                is_below = !folder.join(GIT).exists();
+                is_in
+            });
+            files.extend(below.map(|folder| folder.join(NEARBY)));
+        }
+        files
     }
 
     /// Finds the project of a folder.

@@ -2,11 +2,8 @@
 
 use std::fmt::Write as _;
 
-use poolgate_core::diagnostic::Severity;
-use poolgate_core::rules::rule::Rule;
-
 use super::line;
-use crate::explain::{cost, origins, severities, shortened};
+use crate::explain;
 use crate::text_rules;
 
 #[test]
@@ -47,44 +44,7 @@ fn page() -> String {
         let _ = writeln!(output, "| [`{id}`](#{id}) | {severities} | {title} |");
     }
     for rule in text_rules::all() {
-        section(rule, &mut output);
+        let _ = write!(output, "\n## {}\n\n{}", rule.id, explain::markdown(rule));
     }
     output
-}
-
-fn section(rule: &Rule, output: &mut String) {
-    let (id, page) = (rule.id, rule.page());
-    let severities = severities(rule, &page);
-    let _ = writeln!(output, "\n## {id}\n\n**{}.** ({severities})\n", page.title);
-    let _ = writeln!(output, "{}\n\n{}", page.why, origins(rule, &page));
-    if let Some(cost) = cost(&page) {
-        let _ = writeln!(output, "\n{cost}");
-    }
-    if !page.seen_in.is_empty() {
-        let links: Vec<String> = page.seen_in.iter().map(|issue| link(issue)).collect();
-        let _ = writeln!(output, "\nSeen in {}.", links.join(", "));
-    }
-    for kind in &page.kinds {
-        let word = match kind.severity {
-            _ if rule.is_across => "Found",
-            Severity::Error => "Denied",
-            Severity::Warning => "Warned of",
-            Severity::Note => "Noted",
-        };
-        let gap = if kind.name.is_empty() { "" } else { ", " };
-        let _ = writeln!(
-            output,
-            "\n{word}{gap}{}:\n\n```yaml\n{}```\n\nFine:\n\n```yaml\n{}```",
-            kind.name,
-            shortened(kind.bad),
-            shortened(kind.good)
-        );
-    }
-}
-
-fn link(issue: &str) -> String {
-    issue.split_once('#').map_or_else(
-        || issue.to_owned(),
-        |(repository, number)| format!("[{issue}](https://github.com/{repository}/issues/{number})"),
-    )
 }

@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Walk, WalkBuilder};
 
 use super::language::Language;
-use super::read::{ReadError, read_file, read_stream};
+use super::read::{ReadError, read_file, read_finite, read_stream};
 use super::templates::{Templates, templates};
 use crate::terminal::{clean, stdin};
 
@@ -43,7 +43,7 @@ pub enum Source {
     File(PathBuf),
     /// What a cluster has stored.
     Stored(String),
-    /// This text, which another program printed, as that of a file at this path.
+    /// This text, which another program has, as that of a file at this path.
     Text {
         text: String,
         path: PathBuf,
@@ -95,7 +95,7 @@ impl Input {
             Source::Stdin => read_stream(stdin("manifests")),
             Source::File(path) => read_file(path),
             Source::Stored(text) => return Ok(text.clone()),
-            Source::Text { text, .. } => Ok(text.clone()),
+            Source::Text { text, .. } => read_finite(text.as_bytes()),
             Source::Held(held) => held.clone().map_err(ReadError::Held),
             Source::Nowhere(why) => Err(io::Error::other(why.clone()).into()),
         }?;
@@ -296,7 +296,7 @@ impl Search<'_> {
                     counts.1.fetch_add(usize::from(is_input), Ordering::Relaxed);
                     return false;
                 }
-                let is_template = is_template_folder(entry);
+                let is_template = entry.depth() > 0 && is_folder && is_template_folder(entry.path());
                 counts.0.fetch_add(usize::from(is_template), Ordering::Relaxed);
                 !is_template
             })
@@ -368,16 +368,14 @@ fn has_extension_of_manifest(path: &Path) -> bool {
     matches!(extension, Some("yaml" | "yml" | "json"))
 }
 
-/// Whether an entry is the `templates` folder of a Helm chart. One that is given is read.
-fn is_template_folder(entry: &DirEntry) -> bool {
-    entry.depth() > 0
-        && entry.file_name() == "templates"
-        && entry.file_type().is_some_and(|kind| kind.is_dir())
-        && entry.path().with_file_name("Chart.yaml").is_file()
+/// Whether a folder is the `templates` folder of a Helm chart. One that is given is read.
+pub fn is_template_folder(folder: &Path) -> bool {
+    folder.file_name().is_some_and(|name| name == "templates")
+        && folder.with_file_name("Chart.yaml").is_file()
 }
 
 /// A path as it is printed: with `/`, and without a `./` that the user did not write.
-fn name(path: &Path) -> String {
+pub fn name(path: &Path) -> String {
     let shown = path.to_string_lossy().replace(MAIN_SEPARATOR, "/");
     clean(shown.strip_prefix("./").unwrap_or(&shown))
 }

@@ -17,10 +17,13 @@ mod renderable;
 mod templates;
 
 pub(crate) use documents::{Class, SourceDocument, SourceObject, SourceText, pools};
-pub(crate) use inputs::{Excludes, Identity, Input, Skipped, Source, find, folders, is_excluded, patterns};
+pub(crate) use inputs::{
+    Excludes, Identity, Input, Skipped, Source, find, folders, is_excluded, is_template_folder, name,
+    patterns,
+};
 pub(crate) use left_alone::{LeftAlone, depends_on_variable, is_open};
 pub(crate) use outputs::Written;
-pub(crate) use patches::{Patches, Whole};
+pub(crate) use patches::{Patches, Whole, kustomizations};
 pub use read::read_bytes;
 pub(crate) use read::{ReadError, read_finite, read_text};
 pub(crate) use render::Renderer;

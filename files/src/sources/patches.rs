@@ -65,6 +65,12 @@ impl Patches {
     }
 }
 
+/// The kustomizations that may name a file in this folder, also those that do not exist.
+pub fn kustomizations(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let folders = folder.ancestors().take(FOLDERS);
+    folders.flat_map(|folder| NAMES.iter().map(|name| folder.join(name)))
+}
+
 /// The patches that the kustomization of a folder names. One that cannot be read names none: kustomize itself
 /// reports it.
 fn named_in(folder: &Path) -> Vec<PathBuf> {
