@@ -39,6 +39,7 @@ mod live {
         mod repair;
         mod replace;
         mod rollout;
+        mod schedule;
         mod shared;
         mod soft_limit;
         mod surge;

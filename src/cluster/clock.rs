@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,7 +16,12 @@ pub struct Clock {
     /// The last moment that was returned, in nanoseconds.
     last: Arc<AtomicU64>,
     wall: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// By how many seconds the wall time was last seen to be ahead of the API server's.
+    ahead: Arc<AtomicI64>,
 }
+
+/// How far the wall time may be from the API server's, in seconds. Less than by which a schedule raises a limit late.
+const MOST_AHEAD: u64 = 30;
 
 impl Clock {
     /// A monotonic clock that is at zero, and the system's wall time.
@@ -34,7 +39,24 @@ impl Clock {
             start: Instant::now(),
             last: Arc::default(),
             wall: Arc::new(wall),
+            ahead: Arc::default(),
         }
+    }
+
+    /// Compares the wall time with that of the API server, in whole seconds, which has just done something.
+    pub fn compare(&self, server: Timestamp) {
+        let ahead = self.wall().as_second().saturating_sub(server.as_second());
+        self.ahead.store(ahead, Ordering::Relaxed);
+    }
+
+    /// By how many seconds the wall time was last seen to be ahead of the API server's.
+    pub fn ahead(&self) -> i64 {
+        self.ahead.load(Ordering::Relaxed)
+    }
+
+    /// Whether it was about the same as the API server's.
+    pub fn is_right(&self) -> bool {
+        self.ahead().unsigned_abs() <= MOST_AHEAD
     }
 
     /// The monotonic time now, later than any returned before. A read that began before a request must not look

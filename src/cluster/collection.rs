@@ -36,7 +36,7 @@ impl<K: Resource> Versioned for K {
     }
 }
 
-impl<L, A, S, T> Versioned for Object<Metadata<L, A>, S, T> {
+impl<L, A, M, S, T> Versioned for Object<Metadata<L, A, M>, S, T> {
     fn version(&self) -> Option<&str> {
         self.metadata.resource_version.as_deref()
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use poolgate_core::api::{
-    NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, OVER_LIMIT_ANNOTATION, SURGE_ANNOTATION,
+    LONGEST_SCHEDULE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION,
+    OVER_LIMIT_ANNOTATION, SURGE_ANNOTATION,
 };
 use poolgate_core::value::quantity::MAX_LENGTH;
 use serde::de::Error;
@@ -26,6 +27,12 @@ const MOST_POOLS: usize = 10_000;
 
 /// The longest word of a NodePool that is kept, in bytes: no number is longer.
 const LONGEST_WORD: usize = MAX_LENGTH;
+
+/// The annotations that set a node limit, each with the most that is kept of it, in bytes.
+const LIMITS: [(&str, usize); 2] = [
+    (NODE_LIMIT_ANNOTATION, LONGEST_WORD),
+    (NODE_LIMIT_SCHEDULE_ANNOTATION, LONGEST_SCHEDULE),
+];
 
 /// The placeholder of a limit that is neither a word nor a number, or too long to keep.
 const UNREADABLE: &str = "unreadable";
@@ -170,8 +177,9 @@ pub fn kept(pool: Pool) -> Option<(Box<str>, CachedPool)> {
 fn object(pool: &Pool) -> Option<Value> {
     let labels = &pool.metadata.labels;
     let replicas = Some(&pool.spec.replicas).filter(|replicas| is_short(replicas));
-    let nodes = readable_or_not(&pool.spec.limits, "nodes");
-    let is_annotated = pool.metadata.annotations.get(NODE_LIMIT_ANNOTATION).is_some();
+    let nodes = readable_or_not(&pool.spec.limits, "nodes", LONGEST_WORD);
+    let mut keys = LIMITS.iter();
+    let is_annotated = keys.any(|(key, _)| pool.metadata.annotations.get(key).is_some());
     if replicas.is_none() && nodes.is_none() && !is_annotated {
         return None;
     }
@@ -188,8 +196,10 @@ fn object(pool: &Pool) -> Option<Value> {
     .into_iter()
     .filter_map(|key| Some((key.into(), short(&pool.metadata.annotations, key)?.clone())))
     .collect();
-    let limit = readable_or_not(&pool.metadata.annotations, NODE_LIMIT_ANNOTATION);
-    annotations.extend(limit.map(|limit| (NODE_LIMIT_ANNOTATION.into(), limit)));
+    for (key, longest) in LIMITS {
+        let limit = readable_or_not(&pool.metadata.annotations, key, longest);
+        annotations.extend(limit.map(|limit| (key.into(), limit)));
+    }
     let mut metadata = Map::new();
     if !annotations.is_empty() {
         metadata.insert("annotations".into(), annotations.into());
@@ -227,9 +237,9 @@ fn short<'v>(object: &'v Value, field: &str) -> Option<&'v Value> {
 }
 
 /// The same of a limit. One that is too long to be kept must not look as if there were none.
-fn readable_or_not(object: &Value, field: &str) -> Option<Value> {
+fn readable_or_not(object: &Value, field: &str, longest: usize) -> Option<Value> {
     let value = object.get(field).filter(|value| !value.is_null())?;
-    Some(if is_short(value) {
+    Some(if is_at_most(value, longest) {
         value.clone()
     } else {
         UNREADABLE.into()
@@ -238,9 +248,13 @@ fn readable_or_not(object: &Value, field: &str) -> Option<Value> {
 
 /// Whether a value can be a meaningful word or number, so that it is worth the memory.
 fn is_short(value: &Value) -> bool {
+    is_at_most(value, LONGEST_WORD)
+}
+
+fn is_at_most(value: &Value, longest: usize) -> bool {
     match value {
         Value::Number(_) => true,
-        Value::String(text) => text.len() <= LONGEST_WORD,
+        Value::String(text) => text.len() <= longest,
         _ => false,
     }
 }

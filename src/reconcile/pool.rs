@@ -61,9 +61,11 @@ impl PoolReconciler {
         } else {
             self.writer.metrics.pools.forget(pool);
         }
+        let ahead = self.writer.clock.ahead();
+        self.writer.metrics.timed(ahead, plan.numbers.is_rise_withheld);
         // First: until it is written, Karpenter requests nodes that must be denied.
-        let limited = match plan.spec_limit {
-            Some(nodes) => self.writer.limit_nodes(&snapshot.pool, nodes).await,
+        let limited = match plan.limit {
+            Some(limit) => self.writer.limit_nodes(&snapshot.pool, limit).await,
             None => Ok(()),
         };
         self.mark(&snapshot, &plan).await?;
@@ -129,6 +131,7 @@ impl PoolReconciler {
             settings: Settings {
                 settle: self.settle,
                 rights: self.rights.granted(),
+                is_clock_right: self.writer.clock.is_right(),
                 ..Settings::default()
             },
             ..snapshot.state()

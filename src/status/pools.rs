@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use poolgate_core::api::{NodeLimitMode, OverLimit};
 use poolgate_core::nodelimit::plan::ClaimState;
 use poolgate_core::policy::Policy;
@@ -12,6 +12,9 @@ use super::explainer::Explainer;
 use super::facts::{Asked, Facts, Kept};
 use super::glance::Glance;
 use super::seen_pool::PoolFacts;
+
+/// How soon a reconciler stores what a schedule sets.
+const WRITTEN_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 /// The report on a NodePool. A number is `None` if something that it is made of could not be read.
 #[derive(Debug, Serialize)]
@@ -53,6 +56,15 @@ pub struct LimitReport {
     pub excess: Option<usize>,
     /// What happens to those: `report` or `terminate`.
     pub over_limit: Option<&'static str>,
+    /// What the schedule of the limit does next.
+    pub scheduled: Option<ScheduledLimit>,
+}
+
+/// A limit that a schedule sets.
+#[derive(Debug, Serialize)]
+pub struct ScheduledLimit {
+    pub at: Timestamp,
+    pub nodes: u32,
 }
 
 /// The last denial that was recorded.
@@ -106,6 +118,9 @@ impl PoolFacts<'_> {
         if let Some(outstanding @ 1..) = self.known.outstanding() {
             notes.push(format!("{outstanding} admitted but not created yet"));
         }
+        notes.extend(self.next_limit().map(|ScheduledLimit { at, nodes }| {
+            format!("the schedule sets the limit to {nodes} at {at:.0}")
+        }));
         notes.extend(self.used_up.iter().cloned());
         notes.extend(self.waiting());
         notes.extend(self.ledger_says());
@@ -114,6 +129,8 @@ impl PoolFacts<'_> {
         let held = self.held();
         let stop = self.stop().map(|stop| format!("NodePool {name}: {stop}"));
         let mut problems: Vec<String> = stop.into_iter().collect();
+        let scheduled = self.schedule_problem();
+        problems.extend(scheduled.map(|problem| format!("NodePool {name}: {problem}")));
         if let Some(held @ 1..) = held
             && self.known.has_no_leader
         {
@@ -145,7 +162,42 @@ impl PoolFacts<'_> {
             free: self.known.free(),
             excess: self.known.excess(),
             over_limit: self.over_limit.map(OverLimit::as_str),
+            scheduled: self.next_limit(),
         })
+    }
+
+    fn next_limit(&self) -> Option<ScheduledLimit> {
+        let schedule = self.known.pool.schedule.as_ref()?.as_ref().ok()?;
+        let (at, nodes) = schedule.next_change(self.facts.now)?;
+        Some(ScheduledLimit { at, nodes })
+    }
+
+    /// What is wrong with the schedule of its limit.
+    fn schedule_problem(&self) -> Option<String> {
+        let pool = &self.known.pool;
+        let schedule = match pool.schedule.as_ref().filter(|_| !pool.is_static)? {
+            Ok(schedule) => schedule,
+            Err(error) => {
+                return Some(format!(
+                    "its schedule cannot be read, so its limit stays: {error}"
+                ));
+            }
+        };
+        let now = self.facts.now;
+        let due = schedule.in_force(now);
+        let stored = pool.stored_limit;
+        if stored == Some(due) || stored == Some(schedule.in_force(now - WRITTEN_WITHIN)) {
+            return None;
+        }
+        let stored = stored.map_or_else(|| "no limit".to_owned(), |stored| stored.to_string());
+        let why = if self.known.has_no_leader {
+            ": no reconciler is leading"
+        } else {
+            ""
+        };
+        Some(format!(
+            "its schedule sets a limit of {due}, but {stored} is stored{why}"
+        ))
     }
 
     /// How many of its nodes poolgate holds.

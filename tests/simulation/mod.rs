@@ -16,6 +16,7 @@ mod judged;
 mod karpenter;
 mod moved;
 mod process;
+mod schedules;
 mod server;
 mod store;
 mod strangers;
@@ -45,7 +46,7 @@ const FIXED: Range<u64> = 0..240;
 const FRESH: u64 = 800;
 
 /// What must have happened in them, or they show nothing.
-const MUST_HAPPEN: [&str; 16] = [
+const MUST_HAPPEN: [&str; 18] = [
     "admitted",
     "conflict",
     "closed ledger opened",
@@ -54,6 +55,8 @@ const MUST_HAPPEN: [&str; 16] = [
     "denied by another webhook",
     "held",
     "leader",
+    "limit fallen by its schedule",
+    "limit risen by its schedule",
     "ledger of a later release",
     "ledgers moved",
     "relabelling denied",

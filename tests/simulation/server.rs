@@ -16,9 +16,10 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::cluster::{CLAIMS, Cluster, delete, leases};
+use super::cluster::{CLAIMS, Cluster, POOLS, delete, leases};
 use super::faults::Fault;
 use super::history::Event;
+use super::schedules;
 use super::store::{Refusal, metadata};
 use super::watch::Watch;
 
@@ -227,12 +228,12 @@ impl Call<'_> {
             },
             ("POST", _) if path == REVIEWS => json_answer(201, &json!({"status": {"allowed": true}})),
             ("POST", _) => {
-                let created = cluster.change(|store| store.create(path, self.body.clone(), &at));
+                let created = cluster.change(|store| store.create(path, self.managed(path, &at), &at));
                 self.count_conflict(path, &created);
                 created.map_or_else(refused, |object| json_answer(201, &object))
             }
             ("PUT", Some(name)) => {
-                let replaced = cluster.change(|store| store.replace(path, name, self.body.clone()));
+                let replaced = cluster.change(|store| store.replace(path, name, self.managed(path, &at)));
                 self.count_conflict(path, &replaced);
                 replaced.map_or_else(refused, |object| json_answer(200, &object))
             }
@@ -240,6 +241,10 @@ impl Call<'_> {
                 let written = if self.content_type.contains("apply-patch") {
                     let manager = self.parameter("fieldManager").unwrap_or_default();
                     let force = self.parameter("force").as_deref() == Some("true");
+                    let pool = cluster.lock().store.get(path, name).filter(|_| path == POOLS);
+                    if let Some(pool) = pool {
+                        schedules::judge(cluster, &pool, &self.body);
+                    }
                     cluster.change(|store| store.apply(path, name, (&manager, force), &self.body))
                 } else {
                     cluster.change(|store| store.merge(path, name, &self.body))
@@ -249,6 +254,15 @@ impl Call<'_> {
             ("DELETE", Some(name)) => self.delete(path, name, &at),
             _ => status(500, "not simulated"),
         }
+    }
+
+    /// What is sent to be stored. The API server notes when a Lease is written, by its own clock.
+    fn managed(&self, path: &str, at: &str) -> Value {
+        let mut object = self.body.clone();
+        if path.ends_with("/leases") {
+            object["metadata"]["managedFields"] = json!([{"manager": "poolgate", "time": at}]);
+        }
+        object
     }
 
     fn count_conflict(&self, path: &str, written: &Result<Arc<Value>, Refusal>) {

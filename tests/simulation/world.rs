@@ -16,6 +16,7 @@ use super::cluster::{self, CLAIMS, Cluster, DEPLOYMENTS, POOLS};
 use super::faults::{Fault, Faults, LONGEST_CALL};
 use super::history::Event;
 use super::process::{Gate, Process, reconciler, unhold};
+use super::schedules::{self, SCHEDULE};
 use super::store::metadata;
 
 /// What runs.
@@ -116,6 +117,18 @@ impl World {
             store.create(POOLS, pool(name, &uid, limit, mode, surge), &at)
         });
         stored.expect("a new pool");
+    }
+
+    /// Lets the limit of a NodePool follow the clock, from its lowest number on.
+    fn schedule(&self, name: &str) {
+        let schedule = schedules::draw(self);
+        let lowest = schedules::lowest(&schedule).to_string();
+        let change = json!({
+            "metadata": {"annotations": {SCHEDULE: schedule, NODE_LIMIT: lowest}},
+            "spec": {"limits": {"nodes": lowest}},
+        });
+        let changed = self.cluster.change(|store| store.merge(POOLS, name, &change));
+        changed.expect("a pool");
     }
 
     pub(super) fn between(&self, least: u64, most: u64) -> Duration {
@@ -413,6 +426,9 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
         };
         let is_left = scene == Scene::Reconcilers && world.chance(0.5);
         world.store_pool(name, (limit, is_left), mode, surge);
+        if is_left && limit.is_some() && world.chance(0.6) {
+            world.schedule(name);
+        }
     }
     let gates = 2 + world.below(2);
     for _ in 0..gates {
@@ -429,6 +445,7 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
             }
             store_deployment(&world.cluster);
             super::karpenter::start(&world);
+            super::schedules::watch(&world);
             let world = Rc::clone(&world);
             spawn_local(async move {
                 loop {

@@ -17,8 +17,16 @@ impl Limit {
     /// The limit of a pool; `None` if it has none.
     pub(crate) fn of(pool: &Value) -> Option<Self> {
         let annotation = |key: &str| pool["metadata"]["annotations"][key].as_str();
-        let nodes =
-            annotation("poolgate.dev/node-limit").or_else(|| pool["spec"]["limits"]["nodes"].as_str());
+        // Without a number, the lowest of its schedule.
+        let parts = annotation("poolgate.dev/node-limit-schedule").map(|schedule| schedule.split(';'));
+        let numbers = parts
+            .into_iter()
+            .flatten()
+            .filter_map(|part| part.rsplit(' ').next());
+        let lowest = || numbers.min_by_key(|number| number.parse::<usize>().ok());
+        let nodes = annotation("poolgate.dev/node-limit")
+            .or_else(lowest)
+            .or_else(|| pool["spec"]["limits"]["nodes"].as_str());
         let mode = pool["spec"]["disruption"]["nodeLimitMode"].as_str();
         let is_soft = mode.or_else(|| annotation("poolgate.dev/node-limit-mode")) == Some("Soft");
         let surge = annotation("poolgate.dev/surge").and_then(|surge| surge.parse().ok());

@@ -12,6 +12,9 @@ pub const API_VERSION: &str = "poolgate.dev/v1alpha1";
 /// at the limit less the nodes that are going but still count.
 pub const NODE_LIMIT_ANNOTATION: &str = "poolgate.dev/node-limit";
 
+/// The annotation that says which node limit holds when. The leader keeps [`NODE_LIMIT_ANNOTATION`] at the number in force.
+pub const NODE_LIMIT_SCHEDULE_ANNOTATION: &str = "poolgate.dev/node-limit-schedule";
+
 /// The annotation that holds the mode on a NodePool whose CRD lacks `spec.disruption.nodeLimitMode`.
 pub const NODE_LIMIT_MODE_ANNOTATION: &str = "poolgate.dev/node-limit-mode";
 
@@ -53,8 +56,9 @@ pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 pub(crate) const KEY_PREFIX: &str = "poolgate.dev/";
 
 /// The annotations that are read of a NodePool itself.
-pub(crate) const OF_POOLS: [&str; 7] = [
+pub(crate) const OF_POOLS: [&str; 8] = [
     NODE_LIMIT_ANNOTATION,
+    NODE_LIMIT_SCHEDULE_ANNOTATION,
     NODE_LIMIT_MODE_ANNOTATION,
     SURGE_ANNOTATION,
     OVER_LIMIT_ANNOTATION,

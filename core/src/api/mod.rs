@@ -2,12 +2,15 @@
 //! them, and the node limit that they describe.
 
 mod keys;
+mod limit_schedule;
 mod node_limit;
 
 pub use keys::{
     ACKNOWLEDGE_DRIFT_ANNOTATION, ALLOW_DELETE_ANNOTATION, API_VERSION, AT_LIMIT_ANNOTATION, AtLimit,
     FAILURE_POLICY_ANNOTATION, HELD_ANNOTATION, HELD_LABEL, KEEP_MARK, LEDGER_LABEL, NODE_LIMIT_ANNOTATION,
-    NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+    NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode, OVER_LIMIT_ANNOTATION,
+    OverLimit, SURGE_ANNOTATION,
 };
 pub(crate) use keys::{KEY_PREFIX, OF_NODES, OF_POOLS, annotation_path};
+pub use limit_schedule::{LONGEST_SCHEDULE, LimitSchedule, ScheduleError};
 pub use node_limit::{ClaimCounts, MAX_SURGE, NodeLimit, lacks_mode, unwritten_modes};

@@ -1,9 +1,10 @@
 //! The node limit of a pool, as its NodePool describes it, and the NodeClaims that count against it.
 
 use super::keys::{
-    AT_LIMIT_ANNOTATION, AtLimit, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode,
-    OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
+    AT_LIMIT_ANNOTATION, AtLimit, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
+    NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION,
 };
+use super::limit_schedule::LimitSchedule;
 use crate::pool::NodePool;
 use crate::value::in_any_case;
 use crate::value::quantity::Quantity;
@@ -28,6 +29,15 @@ impl NodeLimit {
     pub fn of(pool: &NodePool<'_>, over_limit: OverLimit) -> Option<Self> {
         let mode = pool.node_limit_mode().unwrap_or(NodeLimitMode::UNWRITTEN);
         Some(Self::parsed(&pool.node_limit()?, mode, pool, over_limit))
+    }
+
+    /// The lowest limit that a pool has from time to time: that of its schedule, if it has one that can be read.
+    pub(crate) fn lowest_of(pool: &NodePool<'_>, over_limit: OverLimit) -> Option<Self> {
+        let mode = pool.node_limit_mode().unwrap_or(NodeLimitMode::UNWRITTEN);
+        let schedule = LimitSchedule::of(pool).and_then(Result::ok);
+        let lowest = schedule.map(|schedule| i64::from(schedule.lowest()).into());
+        let nodes = lowest.or_else(|| pool.node_limit())?;
+        Some(Self::parsed(&nodes, mode, pool, over_limit))
     }
 
     /// Like [`Self::of`], for a pool whose limit is parsed already, and whose mode is known.
@@ -101,14 +111,12 @@ impl<'a> NodePool<'a> {
 
     /// The place of a node limit that cannot be parsed. A valid one in the annotation wins over `spec.limits`.
     pub fn unreadable_node_limit(&self) -> Option<&'static str> {
-        if self
-            .annotation(NODE_LIMIT_ANNOTATION)
-            .is_some_and(|value| !value.is_null())
-        {
-            return self
-                .annotated_node_limit()
-                .is_none()
-                .then_some("its annotation poolgate.dev/node-limit");
+        if let Some(key) = self.node_limit_key() {
+            let place = match key {
+                NODE_LIMIT_SCHEDULE_ANNOTATION => "its annotation poolgate.dev/node-limit-schedule",
+                _ => "its annotation poolgate.dev/node-limit",
+            };
+            return self.annotated_node_limit().is_none().then_some(place);
         }
         let nodes = self.limits.present()?.get("nodes")?;
         (!nodes.is_null() && Self::limit_value(nodes).is_none()).then_some("its spec.limits.nodes")
@@ -119,9 +127,23 @@ impl<'a> NodePool<'a> {
         number(self.annotation(key)?.as_str()?)
     }
 
-    /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate.
+    /// The most nodes of a pool that leaves `spec.limits.nodes` to poolgate. A schedule alone means its lowest number: the
+    /// leader has not stored the one in force yet.
     pub fn annotated_node_limit(&self) -> Option<u32> {
+        self.stored_node_limit()
+            .or_else(|| Some(LimitSchedule::of(self)?.ok()?.lowest()))
+    }
+
+    /// The number in the annotation, which a schedule may have set.
+    pub fn stored_node_limit(&self) -> Option<u32> {
         self.annotated_number(NODE_LIMIT_ANNOTATION)
+    }
+
+    /// The annotation that sets [`Self::annotated_node_limit`]; `None` if none is there.
+    pub(crate) fn node_limit_key(&self) -> Option<&'static str> {
+        [NODE_LIMIT_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION]
+            .into_iter()
+            .find(|key| self.annotation(key).is_some_and(|value| !value.is_null()))
     }
 
     /// How many nodes more than its limit the pool may have while it replaces nodes; 0 if the annotation is missing or

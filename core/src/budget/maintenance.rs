@@ -6,20 +6,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::Offset;
 
-use super::hours::WeeklyHours;
 use crate::value::cron::{DAY, WEEK, WEEKDAYS};
 use crate::value::duration::BudgetDuration;
-
-/// Hours in a time zone.
-#[derive(Debug, Clone)]
-pub struct LocalHours {
-    /// The hours of each week, by the clock of the zone.
-    pub hours: WeeklyHours,
-    /// The time zone, whose UTC offset may change with the seasons.
-    pub zone: TimeZone,
-}
+use crate::value::hours::LocalHours;
 
 /// When nodes may be disrupted.
 #[derive(Debug, Clone, Default)]
@@ -58,13 +49,7 @@ pub enum WrittenWindow {
 impl MaintenanceHours {
     /// True if nodes may be disrupted at an instant, by the clocks of the time zones.
     pub fn allows(&self, at: Timestamp) -> bool {
-        let holds = |local: &LocalHours| {
-            let clock = at.to_zoned(local.zone.clone());
-            let day = usize::try_from(clock.weekday().to_sunday_zero_offset()).unwrap_or(0);
-            let hour = usize::try_from(clock.hour()).unwrap_or(0);
-            let minute = usize::try_from(clock.minute()).unwrap_or(0);
-            local.hours.hold(day * DAY + hour * 60 + minute)
-        };
+        let holds = |local: &LocalHours| local.hold(at);
         (self.allowed.is_empty() || self.allowed.iter().any(holds)) && !self.frozen.iter().any(holds)
     }
 
@@ -233,7 +218,10 @@ fn weekdays(days: [bool; 7]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use jiff::tz::TimeZone;
+
     use super::*;
+    use crate::value::hours::WeeklyHours;
 
     fn hours(text: &str) -> LocalHours {
         let (hours, zone) = WeeklyHours::parse(text).expect(text);

@@ -9,7 +9,6 @@
 
 mod allowance;
 mod gaps;
-mod hours;
 mod list;
 mod maintenance;
 mod reasons;
@@ -22,9 +21,8 @@ mod tests;
 pub use allowance::Allowance;
 pub use gaps::{Filling, Gap, GapTimes, OpenWeek};
 pub(crate) use gaps::{budget_text, never_allows_drift};
-pub use hours::{HoursError, WeeklyHours};
 pub use list::{Budget, Budgets, Parsed, UnreadableBudget};
-pub use maintenance::{LocalHours, MaintenanceHours, SeasonalBudgets, WrittenWindow};
+pub use maintenance::{MaintenanceHours, SeasonalBudgets, WrittenWindow};
 pub use reasons::{Reason, Reasons};
 pub use timeline::{AllowanceRange, Change, HOURS};
 pub use timing::{Timing, Windows, is_supported, utc};

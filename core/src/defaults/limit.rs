@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::DefaultValue;
-use crate::api::NODE_LIMIT_ANNOTATION;
+use crate::api::{NODE_LIMIT_ANNOTATION, annotation_path};
 use crate::diagnostic::FieldPath;
 use crate::json::Json;
 use crate::pool::{Field, NodePool};
@@ -38,7 +38,17 @@ pub fn first(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultV
     }
 }
 
-/// Whether an update sets or changes the annotation.
+/// The first number of a new pool with a schedule. The leader writes the one in force a moment later.
+pub fn first_of_schedule(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
+    let is_missing = old.is_none() && pool.stored_node_limit().is_none();
+    let lowest = pool.annotated_node_limit().filter(|_| is_missing)?;
+    Some(DefaultValue {
+        path: annotation_path(NODE_LIMIT_ANNOTATION),
+        value: lowest.to_string().into(),
+    })
+}
+
+/// Whether an update sets or changes the limit.
 pub fn is_changed(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
     let value = |pool: &NodePool<'_>| pool.annotated_node_limit();
     old.is_some_and(|old| value(old) != value(pool))
@@ -50,10 +60,7 @@ pub fn is_changed(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> bool {
 pub fn taken_back(pool: &NodePool<'_>, old: Option<&NodePool<'_>>) -> Option<DefaultValue> {
     let old = old?;
     let limit = old.annotated_node_limit()?;
-    if pool
-        .annotation(NODE_LIMIT_ANNOTATION)
-        .is_some_and(|value| !value.is_null())
-    {
+    if pool.node_limit_key().is_some() {
         return None;
     }
     let nodes = pool.limits.as_ref().present()?.get("nodes")?;

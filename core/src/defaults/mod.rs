@@ -1,7 +1,7 @@
 //! The values that admission writes into a NodePool whose author left fields out.
 //!
 //! Only `spec.disruption` is ever written, the annotation that keeps the node limit mode, and a `spec.limits.nodes`
-//! that is left to poolgate: anything under `spec.template` would change Karpenter's drift hash and so replace
+//! that is left to poolgate, with its first number if it has a schedule: anything under `spec.template` would change Karpenter's drift hash and so replace
 //! every node of the pool. Existing values are never changed, except a node limit mode if an update has made its
 //! two places differ, and a `spec.limits.nodes` that poolgate lowered, if an update takes the limit back.
 //!
@@ -81,6 +81,7 @@ pub fn defaults(
     written.extend(agreement);
     let first = limit::first(pool, old).filter(|_| limit::is_changed(pool, old) || !*leaves_spec);
     written.extend(first.or_else(|| limit::taken_back(pool, old)));
+    written.extend(limit::first_of_schedule(pool, old));
     written
 }
 

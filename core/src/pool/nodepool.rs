@@ -85,6 +85,12 @@ impl<'a> NodePool<'a> {
         Self { written, ..self }
     }
 
+    /// Whether the pool is from a file, and is not a copy of a stored one.
+    pub(crate) fn is_of_a_file(&self) -> bool {
+        let uid = FieldPath::of(&["metadata", "uid"]);
+        self.written.is_some_and(|written| uid.find(written).is_none())
+    }
+
     /// Whether the author of the object wrote a field, and not the API server.
     pub fn is_written(&self, path: &FieldPath) -> bool {
         let is_present = |object: &Json<'_>| path.find(object).is_some_and(|value| !value.is_null());

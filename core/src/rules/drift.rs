@@ -342,7 +342,7 @@ fn title(
 
 /// How the node limit restricts replacements. Karpenter itself counts a dynamic pool without the node that goes.
 fn room(pool: &NodePool<'_>, limits: &PoolLimits<'_>, nodes: Option<u32>, policy: &Policy) -> Room {
-    let Some((limit, nodes)) = limits.node_limit(pool, policy).zip(nodes) else {
+    let Some((limit, nodes)) = limits.limit_in_force(pool, policy).zip(nodes) else {
         return Room::Any;
     };
     let left = limit

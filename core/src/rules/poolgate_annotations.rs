@@ -6,10 +6,11 @@ use super::findings::Findings;
 use super::lifetime::drains_without_end;
 use super::limits::{self, NODES, PoolLimits};
 use crate::api::{
-    AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION,
-    NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, annotation_path,
+    AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, LimitSchedule, MAX_SURGE, NODE_LIMIT_ANNOTATION,
+    NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode, OF_NODES, OF_POOLS,
+    OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, ScheduleError, annotation_path,
 };
-use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
+use crate::diagnostic::{Edit, ErrorType, FieldPath, Suggestion, nearest};
 use crate::facts::ApiVersion;
 use crate::json::Json;
 use crate::pool::{Disruption, Field, Map, NodePool, Template};
@@ -28,8 +29,15 @@ pub fn check(
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
-    if let Some(limit) = check_number(pool, NODE_LIMIT_ANNOTATION, "10", findings) {
-        check_overwritten(limit, limits, old, findings);
+    let limit = check_number(pool, NODE_LIMIT_ANNOTATION, "10", findings);
+    if let Some(schedule) = &limits.schedule {
+        check_overwritten((schedule.lowest(), schedule.highest()), limits, old, findings);
+        check_schedule(pool, schedule, findings);
+    } else {
+        if let Some(limit) = limit {
+            check_overwritten((limit, limit), limits, old, findings);
+        }
+        check_unreadable(pool, findings);
     }
     check_modes(pool, old, findings);
     check_word(
@@ -116,11 +124,6 @@ fn check_place(map: FieldPath, key: &str, value: &Json<'_>, findings: &mut Findi
         .suggest(help);
 }
 
-/// True if the pool has an annotation, readable or not.
-fn is_set(pool: &NodePool<'_>, key: &'static str) -> bool {
-    pool.annotation(key).is_some_and(|value| !value.is_null())
-}
-
 /// Reports an annotation that is none of these words, ignoring case.
 fn check_word(
     pool: &NodePool<'_>,
@@ -169,9 +172,68 @@ fn check_number(
     number
 }
 
-/// Reports a limit in the spec that poolgate overwrites with the annotated one.
+/// Reports a schedule that cannot be read.
+fn check_unreadable(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let Some(Err(error)) = LimitSchedule::of(pool) else {
+        return;
+    };
+    let Some(written) = pool.annotation(NODE_LIMIT_SCHEDULE_ANNOTATION) else {
+        return;
+    };
+    let help = match &error {
+        ScheduleError::Zone {
+            likely: Some(likely), ..
+        } => Suggestion::did_you_mean(likely),
+        _ => "write HOURS = NODES and else NODES, such as mon-fri 07:00-19:00 Europe/Berlin = 40; else 10"
+            .into(),
+    };
+    let title = "the annotation must be a schedule of node limits";
+    findings
+        .report(
+            &POOLGATE_ANNOTATION,
+            annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION),
+            written,
+            title,
+        )
+        .consequence(format!("{error}, so the last limit stays"))
+        .suggest(help);
+}
+
+/// Reports what has no effect beside a schedule, and a schedule that has none.
+fn check_schedule(pool: &NodePool<'_>, schedule: &LimitSchedule, findings: &mut Findings<'_>) {
+    if !pool.replicas.is_absent() {
+        findings
+            .report(
+                &POOLGATE_ANNOTATION_EFFECT,
+                annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION),
+                ErrorType::note(
+                    pool.annotation(NODE_LIMIT_SCHEDULE_ANNOTATION)
+                        .unwrap_or(&Json::Null),
+                ),
+                "poolgate leaves static pools to Karpenter",
+            )
+            .consequence(format!("the limit stays at {}", schedule.lowest()))
+            .suggest(format!("write {NODE_LIMIT_ANNOTATION} instead"));
+    }
+    // Stored pools have both: the leader writes the number, after admission has written the lowest.
+    let is_written = pool.stored_node_limit() == Some(schedule.lowest()) || !pool.is_of_a_file();
+    if let Some(number) = pool.annotation(NODE_LIMIT_ANNOTATION).filter(|_| !is_written) {
+        findings
+            .report(
+                &POOLGATE_ANNOTATION_EFFECT,
+                annotation_path(NODE_LIMIT_ANNOTATION),
+                ErrorType::note(number),
+                "the schedule decides the node limit",
+            )
+            .consequence("poolgate overwrites the annotation")
+            .related(annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION))
+            .suggest(Suggestion::from("remove it").with(Edit::Remove));
+    }
+}
+
+/// Reports a limit in the spec that poolgate overwrites with the annotated one: of a schedule, admission writes the lowest.
 fn check_overwritten(
-    limit: u32,
+    (first, most): (u32, u32),
     limits: &PoolLimits<'_>,
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
@@ -181,14 +243,21 @@ fn check_overwritten(
     };
     // The reconciler writes at most the limit; admission writes the limit itself.
     let is_ours = given.quantity().is_none_or(|given| match old {
-        None => *given == Quantity::from(i64::from(limit)),
-        Some(_) => *given <= Quantity::from(i64::from(limit)),
+        None => *given == Quantity::from(i64::from(first)),
+        Some(_) => *given <= Quantity::from(i64::from(most)),
     });
     let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
     if is_ours || stored == Some(given.value) {
         return;
     }
-    let title = format!("the annotation {NODE_LIMIT_ANNOTATION} sets a limit of {limit}");
+    let key = limits
+        .schedule
+        .as_ref()
+        .map_or(NODE_LIMIT_ANNOTATION, |_| NODE_LIMIT_SCHEDULE_ANNOTATION);
+    let title = match &limits.schedule {
+        Some(_) => format!("the annotation {key} sets the limit"),
+        None => format!("the annotation {key} sets a limit of {most}"),
+    };
     findings
         .report(
             &POOLGATE_ANNOTATION_EFFECT,
@@ -197,7 +266,7 @@ fn check_overwritten(
             title,
         )
         .consequence("poolgate overwrites limits.nodes")
-        .related(annotation_path(NODE_LIMIT_ANNOTATION))
+        .related(annotation_path(key))
         .suggest("leave limits.nodes out");
 }
 
@@ -261,7 +330,7 @@ fn check_replace(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
     if AtLimit::annotated(pool) != Some(AtLimit::Replace) {
         return;
     }
-    let has_limit = is_set(pool, NODE_LIMIT_ANNOTATION);
+    let has_limit = pool.node_limit_key().is_some();
     let has_end = pool.version != ApiVersion::V1 || !drains_without_end(pool);
     let missing = match (has_limit, has_end) {
         (true, true) => return,
@@ -322,5 +391,5 @@ fn sets_no_limit(pool: &NodePool<'_>) -> bool {
         Field::Mistyped | Field::Beyond => true,
         Field::Present(limits) => limits.get("nodes").is_some_and(|nodes| !nodes.is_null()),
     };
-    !is_in_spec && !is_set(pool, NODE_LIMIT_ANNOTATION)
+    !is_in_spec && pool.node_limit_key().is_none()
 }

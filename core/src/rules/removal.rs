@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::limits::{NODES, PoolLimits, path};
-use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
+use super::limits::PoolLimits;
+use crate::api::{NodeLimit, OVER_LIMIT_ANNOTATION, OverLimit, annotation_path};
 use crate::diagnostic::{FieldPath, counted};
 use crate::policy::Policy;
 use crate::pool::NodePool;
@@ -67,7 +67,7 @@ impl Removal {
     ) -> Option<Self> {
         let terminates = |limit: &NodeLimit| limit.over_limit == OverLimit::Terminate;
         let limit = limits.node_limit(pool, policy).filter(terminates)?;
-        let before = NodeLimit::of(old, policy.over_limit);
+        let before = NodeLimit::lowest_of(old, policy.over_limit);
         let is_lower = before.is_none_or(|before| limit.nodes < before.nodes);
         let terminated_before = before.filter(terminates);
         if terminated_before.is_some_and(|before| limit.nodes >= before.nodes) {
@@ -81,12 +81,10 @@ impl Removal {
         if deleted == Some(0) {
             return None;
         }
-        let field = if !is_lower {
-            annotation_path(OVER_LIMIT_ANNOTATION)
-        } else if limits.annotated.is_some() {
-            annotation_path(NODE_LIMIT_ANNOTATION)
+        let field = if is_lower {
+            limits.nodes_path()
         } else {
-            path(NODES)
+            annotation_path(OVER_LIMIT_ANNOTATION)
         };
         Some(Self {
             title: match deleted.zip(nodes) {

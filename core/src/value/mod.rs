@@ -5,6 +5,7 @@
 
 pub mod cron;
 pub mod duration;
+pub mod hours;
 pub mod label;
 mod mistake;
 pub mod nodes;
@@ -12,7 +13,8 @@ pub mod quantity;
 mod words;
 
 pub use mistake::Mistake;
-use mistake::{excerpt, is_cut};
+pub(crate) use mistake::excerpt;
+use mistake::is_cut;
 pub(crate) use words::{in_any_case, words};
 
 /// The digits at the beginning of a text, and what follows them.
@@ -22,6 +24,6 @@ fn digits(text: &str) -> (&str, &str) {
 }
 
 /// Whether a text consists of digits, at least one.
-fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

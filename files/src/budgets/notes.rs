@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::terminal;
 use jiff::Timestamp;
+use poolgate_core::api::LimitSchedule;
 use poolgate_core::budget::{Budget, Reasons, Timing};
 use poolgate_core::diagnostic::{counted, first_few, sentences};
 use poolgate_core::facts::{ApiVersion, KarpenterVersion};
@@ -35,6 +36,7 @@ pub fn paragraphs(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String
         windows::bounded_drain(subject),
         room_for_drift(subject),
         at_limit::note(subject),
+        scheduled(subject, at, clock),
     ];
     let mut text = String::new();
     for note in written(subject.stored.iter().cloned().chain(notes.into_iter().flatten())) {
@@ -134,6 +136,22 @@ fn never_open(subject: &Subject<'_>) -> Option<String> {
         "budgets[{}] is never active. Its window has no length, or its @every interval restarts each time Karpenter checks.",
         budget.index
     ))
+}
+
+/// What the schedule of the node limit does.
+fn scheduled(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> Option<String> {
+    let schedule = LimitSchedule::of(&subject.pool)?.ok()?;
+    let now = schedule.scheduled(at);
+    let Some((then, nodes)) = schedule.next_change(at) else {
+        return Some(format!("The schedule of the node limit always says {now}."));
+    };
+    let change = format!(
+        "By its schedule the node limit is {now}, and {nodes} from {} on",
+        clock.write(then)
+    );
+    let fall = schedule.next_fall(at).filter(|fall| *fall != (then, nodes));
+    let fall = fall.map(|(then, nodes)| format!(". It next falls to {nodes} at {}", clock.write(then)));
+    Some(format!("{change}{}.", fall.unwrap_or_default()))
 }
 
 /// The use of a static pool's limit: Karpenter replaces a drifted node only with one node more.

@@ -6,10 +6,9 @@ use anyhow::{Context as _, ensure};
 use clap::{ArgGroup, Args};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
-use poolgate_core::budget::{
-    LocalHours, MaintenanceHours, Reason, Reasons, SeasonalBudgets, WeeklyHours, WrittenWindow,
-};
+use poolgate_core::budget::{MaintenanceHours, Reason, Reasons, SeasonalBudgets, WrittenWindow};
 use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
+use poolgate_core::value::hours::{LocalHours, WeeklyHours};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::clock::{self, Clock, Moment};

@@ -146,6 +146,11 @@ impl Candidate {
             let lease = self.written(Lease::default());
             self.leases.create(&lease, by()).await?
         };
+        // The API server notes when it stores what a manager changes.
+        let managers = stored.metadata.managed_fields.into_iter().flatten();
+        if let Some(written) = managers.filter_map(|manager| Some(manager.time?.0)).max() {
+            self.clock.compare(written);
+        }
         self.observe(stored.spec.unwrap_or_default());
         Ok(true)
     }

@@ -12,11 +12,13 @@ mod pod_disruption_budget;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use poolgate_core::api::NODE_LIMIT_ANNOTATION;
 use poolgate_core::nodelimit::plan;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::managed_fields::ManagedFields;
 pub use claim::{ClaimObject, NodeClassRef, Origin, SeenClaim};
 pub use deployment::{DeploymentObject, Started};
 pub use interned::Interned;
@@ -61,10 +63,13 @@ pub struct Object<M, S = IgnoredAny, T = IgnoredAny> {
 pub type NodeClaim<S = IgnoredAny, T = IgnoredAny> = Object<Metadata<PoolLabel>, S, T>;
 
 /// A NodePool. Users write annotations and most fields, so that they may be of any type.
-pub type NodePool<S, T = IgnoredAny> = Object<Metadata<IgnoredAny, Value>, S, T>;
+pub type NodePool<S, T = IgnoredAny, M = IgnoredAny> = Object<Metadata<IgnoredAny, Value, M>, S, T>;
+
+/// The field manager by which poolgate owns the limits that NodePools leave to it.
+pub const LIMIT_MANAGER: &str = "poolgate-node-limit";
 
 /// A NodePool of any shape.
-pub type PoolObject = NodePool<Value, PoolStatus>;
+pub type PoolObject = NodePool<Value, PoolStatus, ManagedFields>;
 
 /// The status of a NodePool, which Karpenter writes.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -113,7 +118,7 @@ struct Owner {
     controller: Option<bool>,
 }
 
-impl<L, A> Metadata<L, A> {
+impl<L, A, M> Metadata<L, A, M> {
     /// The resourceVersion, if it is a number.
     pub fn version_number(&self) -> Option<u64> {
         self.resource_version.as_ref()?.parse().ok()
@@ -158,10 +163,15 @@ impl PoolObject {
     pub fn kept(&self) -> Value {
         let meta = &self.metadata;
         // If it is null, the pool is not being deleted.
+        let writers = meta.managed_fields.writers(NODE_LIMIT_ANNOTATION);
+        let owned = writers
+            .contains(LIMIT_MANAGER)
+            .then(|| json!([{"manager": LIMIT_MANAGER}]));
         let metadata = json!({
             "name": meta.name,
             "uid": meta.uid,
             "annotations": meta.annotations,
+            "managedFields": owned,
             "deletionTimestamp": meta.deletion_timestamp,
         });
         let conditions: Vec<_> = ["Ready", "NodeClassReady"]

@@ -1,42 +1,49 @@
-//! `spec.limits.nodes` of pools that leave it to poolgate. It is applied server-side with a separate field manager,
-//! so that the API server knows the owner. The number of the annotation is the limit in force: see the gate.
+//! The limits of pools that leave them to poolgate: `spec.limits.nodes`, and the annotation of a pool with a schedule. They are
+//! applied server-side with a separate field manager, so that the API server knows the owner. The number of the annotation is
+//! the limit in force: see the gate.
 
 use kube::api::{ListParams, Patch, PatchParams};
-use poolgate_core::facts::ApiVersion;
-use poolgate_core::json::Json;
-use poolgate_core::nodelimit::plan::Pool;
+use poolgate_core::api::NODE_LIMIT_ANNOTATION;
+use poolgate_core::nodelimit::plan::{LimitWrite, Pool};
 use poolgate_core::policy::Policy;
-use poolgate_core::pool::NodePool;
 use serde_json::json;
 
 use super::{PAGE, WriteError, Writer};
 use crate::cluster::Collection;
-use crate::cluster::objects::{NODE_POOLS, PoolObject};
-
-/// The name by which poolgate owns these limits.
-const MANAGER: &str = "poolgate-node-limit";
+use crate::cluster::objects::{LIMIT_MANAGER, NODE_POOLS, PoolObject};
 
 impl Writer {
-    /// Writes the limit that Karpenter plans with.
-    pub async fn limit_nodes(&self, pool: &Pool, nodes: u32) -> Result<(), WriteError> {
+    /// Writes a limit, all of it: what an apply no longer names is removed.
+    pub async fn limit_nodes(&self, pool: &Pool, limit: LimitWrite) -> Result<(), WriteError> {
+        let LimitWrite { annotation, nodes } = limit;
         if self.observe {
-            tracing::info!(nodepool = &*pool.name, nodes, "would write spec.limits.nodes");
+            tracing::info!(
+                nodepool = &*pool.name,
+                annotation,
+                nodes,
+                "would write the node limit"
+            );
             return Ok(());
+        }
+        // A new pool of the same name has another UID.
+        let mut metadata = json!({"name": &*pool.name, "uid": &*pool.uid});
+        if let (Some(limit), Some(metadata)) = (annotation, metadata.as_object_mut()) {
+            let annotations = json!({NODE_LIMIT_ANNOTATION: limit.to_string()});
+            metadata.insert("annotations".to_owned(), annotations);
         }
         let object = json!({
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodePool",
-            // A new pool of the same name has another UID.
-            "metadata": {"name": &*pool.name, "uid": &*pool.uid},
+            "metadata": metadata,
             "spec": {"limits": {"nodes": nodes.to_string()}},
         });
         // The annotation says that the field is poolgate's, so it is taken from any other manager.
-        let params = PatchParams::apply(MANAGER).force();
+        let params = PatchParams::apply(LIMIT_MANAGER).force();
         let patch = Patch::Apply(&object);
         let pools = self.written(NODE_POOLS);
         let written = |by| pools.patch(&pool.name, &params, &patch, by);
         if self.write_unless_stale("limit", written).await?.is_some() {
-            tracing::info!(nodepool = &*pool.name, nodes, "wrote spec.limits.nodes");
+            tracing::info!(nodepool = &*pool.name, annotation, nodes, "wrote the node limit");
         }
         Ok(())
     }
@@ -58,10 +65,8 @@ pub async fn restore_limits(writer: &Writer) -> Result<usize, WriteError> {
             return first.map(|()| count);
         };
         for object in page {
-            let object = object.kept();
-            let limit = NodePool::view(ApiVersion::V1, &Json::from(&object)).annotated_node_limit();
-            let pool = Pool::of(&object, &Policy::default());
-            if let Some(limit) = limit.filter(|limit| pool.written_nodes != Some(*limit)) {
+            let pool = Pool::of(&object.kept(), &Policy::default());
+            if let Some(limit) = pool.restored_limit() {
                 first = first.and(writer.limit_nodes(&pool, limit).await);
                 count += 1;
             }

@@ -31,6 +31,8 @@ pub struct ReconcileMetrics {
     observing: Gauge,
     queue: Gauge,
     marked: Gauge,
+    clock_ahead: Gauge,
+    rises_withheld: Counter,
 }
 
 impl ReconcileMetrics {
@@ -60,6 +62,14 @@ impl ReconcileMetrics {
             ),
             queue: registry.metric("queue_depth", "NodePools waiting to be reconciled"),
             marked: registry.metric("marked_nodes", "Nodes with poolgate's marks"),
+            clock_ahead: registry.metric(
+                "clock_ahead_seconds",
+                "Seconds by which the wall clock is ahead of the API server's",
+            ),
+            rises_withheld: registry.metric(
+                "limit_rises_withheld",
+                "Passes that raised no limit by its schedule, because the clock may be wrong",
+            ),
         };
         // There from the start: Prometheus takes a counter that begins with 1 for one that has not increased.
         for reason in [ReplacedFor::Unhealthy, ReplacedFor::Drifted] {
@@ -112,6 +122,12 @@ impl ReconcileMetrics {
 
     pub fn leading(&self, leading: bool) {
         self.leader.set(leading.into());
+    }
+
+    /// How far the clock is ahead, and whether a schedule raises no limit because of that.
+    pub fn timed(&self, ahead: i64, is_rise_withheld: bool) {
+        self.clock_ahead.set(ahead);
+        self.rises_withheld.inc_by(is_rise_withheld.into());
     }
 
     pub fn waiting(&self, pools: usize, marked: usize) {

@@ -17,6 +17,7 @@ mod glance;
 mod hostile;
 mod probes;
 mod replacements;
+mod schedule;
 mod unread;
 mod waiting;
 
@@ -359,7 +360,7 @@ fn a_pool_is_counted_in_its_mode_and_says_what_waits() {
             json["nodePools"][0]["limit"],
             json!({
                 "nodes": 3, "mode": mode, "modeIsWritten": true, "taken": taken, "free": 3 - taken, "excess": 0,
-                "overLimit": "terminate",
+                "overLimit": "terminate", "scheduled": null,
             })
         );
         let pool = &report.pools.expect("pools")[0];

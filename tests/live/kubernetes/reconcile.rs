@@ -9,6 +9,7 @@ mod over;
 mod over_limit;
 mod protected;
 mod rights;
+mod schedule;
 
 use std::sync::LazyLock;
 use std::time::Instant;

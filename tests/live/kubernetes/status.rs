@@ -261,7 +261,7 @@ fn status_reports_how_full_a_pool_is_and_why() {
         general["limit"],
         json!({
             "nodes": 2, "mode": "Hard", "modeIsWritten": false, "taken": 2, "free": 0, "excess": 0,
-            "overLimit": "terminate",
+            "overLimit": "terminate", "scheduled": null,
         })
     );
     assert_eq!(

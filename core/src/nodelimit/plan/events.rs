@@ -36,6 +36,8 @@ pub enum EventReason {
     NodeLimitReached,
     /// The pool has more nodes than it may.
     NodeLimitExceeded,
+    /// A schedule changes the limit.
+    NodeLimitScheduled,
     /// A node is terminated first, because the pool is full, and then replaced.
     ReplacementStarted,
     /// Nodes that must be replaced are not, and why.
@@ -53,6 +55,7 @@ impl EventReason {
             Self::DisruptionBlocked => "DisruptionBlocked",
             Self::NodeLimitReached => "NodeLimitReached",
             Self::NodeLimitExceeded => "NodeLimitExceeded",
+            Self::NodeLimitScheduled => "NodeLimitScheduled",
             Self::ReplacementStarted => "ReplacementStarted",
             Self::ReplacementBlocked => "ReplacementBlocked",
             Self::ReplacementDropped => "ReplacementDropped",
@@ -84,6 +87,7 @@ pub fn decide(
             disruption_blocked(situation, holds, Reason::Underutilized),
         ),
         (Topic::Reached, reached(situation)),
+        (Topic::Scheduled, scheduled(situation, memory)),
     ];
     // Between choosing victims and deleting them nothing is new, and nothing is over.
     let is_under_way = situation.excess() > 0 && termination.chosen.is_empty() && !termination.is_settling;
@@ -160,6 +164,29 @@ fn reached(situation: &Situation<'_>) -> Option<News> {
     let drain = drain.map_or("", |(drain, _)| &*drain.uid);
     let what = format!("{} {mode} {drain}", limit.nodes);
     Some(News::new(EventReason::NodeLimitReached, message, what))
+}
+
+/// A limit that a schedule sets, or that somebody has changed meanwhile.
+fn scheduled(situation: &Situation<'_>, memory: &mut Memory) -> Option<News> {
+    let limit = situation.scheduled_limit()?;
+    let stored = situation.pool.stored_limit;
+    let known = memory.scheduled.filter(|(known, _)| *known == limit);
+    // Until the watch shows what was written, it shows what was there before.
+    let is_overwritten = known.is_some_and(|(_, before)| before != stored);
+    if stored == Some(limit) || !is_overwritten {
+        memory.scheduled = Some((limit, stored));
+    }
+    if stored == Some(limit) {
+        return None;
+    }
+    let message = match stored.filter(|_| is_overwritten) {
+        Some(other) => format!(
+            "Somebody set the node limit to {other}. The schedule says {limit}, which is written again"
+        ),
+        None => format!("The schedule sets the node limit to {limit}"),
+    };
+    let what = message.clone();
+    Some(News::new(EventReason::NodeLimitScheduled, message, what))
 }
 
 /// Says that a node being deleted still counts.
@@ -258,7 +285,7 @@ fn started(situation: &Situation<'_>, replacement: &Replacement) -> News {
     let message = match reason {
         ReplacedFor::Unhealthy => {
             let bound = bound(situation, uid);
-            // Karpenter does not count the node any more: see `Situation::spec_limit`.
+            // Karpenter does not count the node any more: see `Situation::limit_write`.
             let denied = if situation.pool.leaves_limit_to_poolgate {
                 ""
             } else {

@@ -31,8 +31,8 @@ pub use situation::{Memory, Numbers, RolloutState};
 pub use state::{
     Claim, ClaimState, Condition, Conditions, DEADLINE_ANNOTATION, DELETION_COST_ANNOTATION,
     DISRUPTION_COST_ANNOTATION, Disruption, DoNotDisrupt, HeldFor, LastDenial, LedgerIdentity, LedgerState,
-    Marks, Node, Now, ObjectRef, Pod, PodCosts, Pool, PoolDetails, PoolState, Protection, Rights, SETTLE,
-    Settings, Tries, written_cost,
+    LimitWrite, Marks, Node, Now, ObjectRef, Pod, PodCosts, Pool, PoolDetails, PoolState, Protection, Rights,
+    SETTLE, Settings, Tries, written_cost,
 };
 
 /// Decides what to do for a pool now.
@@ -46,11 +46,12 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
     let termination = excess::decide(&situation);
     let replacements = replacement::decide(&situation, &mut memory);
     let (hold, unhold) = changed_marks(&situation, &holds, &replacements);
+    let schedule = situation.scheduled_limit().and_then(|_| situation.next_minute());
     let events = events::decide(&situation, &holds, &termination, &replacements, &mut memory);
     Plan {
         hold,
         unhold,
-        spec_limit: situation.spec_limit(),
+        limit: situation.limit_write(),
         store_ledger: state.ledger.identity.is_none()
             && (excess::terminates(&situation) && situation.excess() > 0
                 || replacements.obstacle == Some(Obstacle::Ledger)),
@@ -62,10 +63,15 @@ pub fn plan(state: &PoolState<'_>, memory: &Memory, now: Now) -> Plan {
         ended: replacements.ended,
         events,
         numbers: situation.numbers(replacements.waiting.len()),
-        again_at: [holds.again_at, termination.again_at, replacements.again_at]
-            .into_iter()
-            .flatten()
-            .min(),
+        again_at: [
+            holds.again_at,
+            termination.again_at,
+            replacements.again_at,
+            schedule,
+        ]
+        .into_iter()
+        .flatten()
+        .min(),
         memory,
     }
 }
@@ -77,8 +83,8 @@ pub struct Plan {
     pub hold: Vec<Hold>,
     /// Nodes to unhold, by name.
     pub unhold: Vec<Unhold>,
-    /// The new value of `spec.limits.nodes`, if poolgate writes it and it changes.
-    pub spec_limit: Option<u32>,
+    /// The node limit to write, if poolgate writes it and it changes.
+    pub limit: Option<LimitWrite>,
     /// True if a ledger is to be stored in place of the missing one: nothing is deleted without an open one.
     pub store_ledger: bool,
     /// The ledger's new list of victims, if it changes, at most [`excess::MOST_VICTIMS`]. Such a plan terminates

@@ -1,7 +1,7 @@
 //! Commands that make a node go.
 
 use super::known_pool::KnownPool;
-use crate::api::NODE_LIMIT_ANNOTATION;
+use crate::api::{NODE_LIMIT_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION};
 use crate::policy::GateState;
 
 impl KnownPool<'_> {
@@ -15,7 +15,9 @@ impl KnownPool<'_> {
     /// The command that sets the limit.
     pub fn with_limit(&self, nodes: usize) -> String {
         let name = &self.pool.name;
-        if self.pool.leaves_limit_to_poolgate {
+        if self.pool.schedule.is_some() {
+            format!("kubectl edit nodepool {name} # {NODE_LIMIT_SCHEDULE_ANNOTATION}")
+        } else if self.pool.leaves_limit_to_poolgate {
             format!("kubectl annotate nodepool {name} --overwrite {NODE_LIMIT_ANNOTATION}={nodes}")
         } else {
             format!(

@@ -7,7 +7,10 @@ pub mod room;
 use std::collections::BTreeSet;
 
 use super::findings::Findings;
-use crate::api::{NODE_LIMIT_ANNOTATION, NodeLimit, NodeLimitMode, annotation_path};
+use crate::api::{
+    LimitSchedule, NODE_LIMIT_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimit, NodeLimitMode,
+    annotation_path,
+};
 use crate::defaults::node_limit_mode;
 use crate::diagnostic::{FieldPath, Suggestion};
 use crate::facts::{PLAIN_RESOURCES, is_resource, likely_resource};
@@ -88,8 +91,10 @@ fn check_name(resource: &str, limits: Map<'_>, findings: &mut Findings<'_>) {
 pub struct PoolLimits<'a> {
     /// Those of `spec.limits` that are not null. Of a map with more entries than are read, those that are looked up by name.
     pub written: Vec<Limit<'a>>,
-    /// The node limit in the annotation of a pool that leaves `spec.limits.nodes` to poolgate.
+    /// The node limit in the annotations of a pool that leaves `spec.limits.nodes` to poolgate.
     pub annotated: Option<Limit<'a>>,
+    /// The schedule of that limit, if it has one that can be read.
+    pub schedule: Option<LimitSchedule>,
     /// The mode of the node limit once the pool is completed; `None` if it still says none.
     pub mode: Option<NodeLimitMode>,
 }
@@ -113,6 +118,7 @@ impl<'a> PoolLimits<'a> {
             value,
             parsed: NodePool::limit_quantity(value).map(|parsed| parsed.map_err(Box::new)),
         };
+        let schedule = LimitSchedule::of(pool).and_then(Result::ok);
         let written: Vec<_> = match pool.limits.present() {
             Some(map) if map.is_beyond() => {
                 let bounds = &policy.bounds.limits;
@@ -133,7 +139,8 @@ impl<'a> PoolLimits<'a> {
                 .filter(|(_, value)| !value.is_null())
                 .map(limit)
                 .collect(),
-            annotated: annotated(pool),
+            annotated: annotated(pool, schedule.as_ref()),
+            schedule,
             mode: if policy.cluster.has_no_webhook() {
                 pool.node_limit_mode()
             } else {
@@ -147,7 +154,7 @@ impl<'a> PoolLimits<'a> {
         self.written.iter().find(|limit| limit.resource == resource)
     }
 
-    /// The limit for nodes: from the annotation, else from `spec.limits`.
+    /// The limit for nodes: from the annotations, else from `spec.limits`. Of a schedule it is the lowest.
     pub fn nodes(&self) -> Option<&Limit<'a>> {
         self.annotated.as_ref().or_else(|| self.get(NODES))
     }
@@ -163,11 +170,19 @@ impl<'a> PoolLimits<'a> {
         ))
     }
 
+    /// The same with the number that is stored now.
+    pub fn limit_in_force(&self, pool: &NodePool<'_>, policy: &Policy) -> Option<NodeLimit> {
+        let mode = self.mode.unwrap_or(NodeLimitMode::UNWRITTEN);
+        let nodes = pool.node_limit()?;
+        Some(NodeLimit::parsed(&nodes, mode, pool, policy.over_limit))
+    }
+
     /// The path of the limit for nodes.
     pub fn nodes_path(&self) -> FieldPath {
-        match self.annotated {
-            Some(_) => annotation_path(NODE_LIMIT_ANNOTATION),
-            None => path(NODES),
+        match (&self.schedule, &self.annotated) {
+            (Some(_), _) => annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION),
+            (None, Some(_)) => annotation_path(NODE_LIMIT_ANNOTATION),
+            (None, None) => path(NODES),
         }
     }
 
@@ -184,11 +199,15 @@ impl Limit<'_> {
     }
 }
 
-fn annotated<'a>(pool: &NodePool<'a>) -> Option<Limit<'a>> {
-    let limit = pool.annotated_node_limit()?;
+fn annotated<'a>(pool: &NodePool<'a>, schedule: Option<&LimitSchedule>) -> Option<Limit<'a>> {
+    let (key, limit) = match schedule {
+        // Whatever number is stored: the leader changes it all the time.
+        Some(schedule) => (NODE_LIMIT_SCHEDULE_ANNOTATION, schedule.lowest()),
+        None => (NODE_LIMIT_ANNOTATION, pool.stored_node_limit()?),
+    };
     Some(Limit {
         resource: NODES,
-        value: pool.annotation(NODE_LIMIT_ANNOTATION)?,
+        value: pool.annotation(key)?,
         parsed: Some(Ok(i64::from(limit).into())),
     })
 }

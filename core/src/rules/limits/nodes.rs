@@ -74,14 +74,19 @@ pub fn check_lowered(
     ) else {
         return;
     };
-    let is_stricter = NodeLimit::of(old, policy.over_limit).is_none_or(|before| {
+    let is_stricter = NodeLimit::lowest_of(old, policy.over_limit).is_none_or(|before| {
         limit.nodes < before.nodes || terminates(pool, limit) && !terminates(old, before)
     });
     let above = nodes.saturating_sub(limit.nodes as usize);
     if above == 0 || !is_stricter {
         return;
     }
-    let title = format!("the pool's status reports {nodes} nodes, {above} above the limit");
+    let limit_name = if limits.schedule.is_some() {
+        "the schedule's lowest limit"
+    } else {
+        "the limit"
+    };
+    let title = format!("the pool's status reports {nodes} nodes, {above} above {limit_name}");
     let fate = if terminates(pool, limit) {
         format!(
             "a running reconciler terminates {} (over-limit: terminate)",

@@ -1,6 +1,5 @@
 //! Checks the policy's bounds on `spec.limits`.
 
-use crate::api::NODE_LIMIT_ANNOTATION;
 use crate::diagnostic::{ErrorType, FieldPath};
 use crate::policy::{LimitBounds, Written};
 use crate::pool::{Field, NodePool};
@@ -40,14 +39,14 @@ pub fn check(
             .suggest(suggestion);
     }
     for (resource, most) in &bounds.max {
-        let path = || match &limits.annotated {
-            Some(_) if resource == NODES => {
-                FieldPath::of(&["metadata", "annotations", NODE_LIMIT_ANNOTATION])
-            }
-            _ => path(resource),
+        let path = || match &**resource {
+            NODES => limits.nodes_path(),
+            resource => path(resource),
         };
+        let scheduled = limits.schedule.as_ref().filter(|_| resource == NODES);
+        let highest = scheduled.map(|schedule| i64::from(schedule.highest()).into());
         match limit(resource) {
-            Some(limit) => check_limit(path, limit, most, findings),
+            Some(limit) => check_limit(path, limit, highest.as_ref(), most, findings),
             None if applies(resource) && !bounds.required.contains(resource) => {
                 let reason = format!(
                     "the policy requires a limit of {resource} of at most {}",
@@ -66,10 +65,12 @@ pub fn check(
 fn check_limit(
     path: impl FnOnce() -> FieldPath,
     limit: &Limit<'_>,
+    highest: Option<&Quantity>,
     most: &Written<Quantity>,
     findings: &mut Findings<'_>,
 ) {
-    if limit.quantity().is_some_and(|quantity| *quantity > most.value) {
+    let quantity = highest.or_else(|| limit.quantity());
+    if quantity.is_some_and(|quantity| *quantity > most.value) {
         let reason = format!("the policy allows at most {}", most.text);
         findings
             .report(&LIMIT_MAX, path(), limit.value, reason)

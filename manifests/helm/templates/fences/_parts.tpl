@@ -50,14 +50,32 @@
 {{- define "poolgate.changesLimitOnly" -}}
 - expression: |-
     request.operation != 'UPDATE' || variables.kind != 'nodepools'
-    || variables.changedLabels == [] && variables.changedAnnotations == []
+    || variables.changedLabels == []
+    && variables.changedAnnotations.all(key, key == 'poolgate.dev/node-limit')
     && dyn(object).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
     && dyn(oldObject).spec.all(key, key == 'limits' || oldObject.spec[?key] == object.spec[?key])
     && dyn(object).spec.?limits.orValue({}).all(key,
       key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
     && dyn(oldObject).spec.?limits.orValue({}).all(key,
       key == 'nodes' || oldObject.spec.?limits[?key] == object.spec.?limits[?key])
-  message: this account may change only limits.nodes of a NodePool
+  message: this account may change only limits.nodes and poolgate.dev/node-limit of a NodePool
+# A schedule lets poolgate set the number. When the schedule is gone, the number goes, and limits.nodes keeps it.
+- expression: |-
+    request.operation != 'UPDATE' || variables.kind != 'nodepools' || variables.changedAnnotations == []
+    || variables.hasSchedule == ('poolgate.dev/node-limit' in variables.annotations)
+  message: this account may set poolgate.dev/node-limit only beside poolgate.dev/node-limit-schedule
+{{- end }}
+
+{{- /* The limit of a NodePool, as variables of both fences. */ -}}
+{{- define "poolgate.limit" -}}
+- name: hasSchedule
+  expression: "'poolgate.dev/node-limit-schedule' in variables.oldAnnotations"
+# The most that limits.nodes may be; missing, if it is not left to poolgate.
+- name: limit
+  expression: |-
+    variables.hasSchedule
+    ? variables.annotations[?'poolgate.dev/node-limit']
+    : variables.oldAnnotations[?'poolgate.dev/node-limit']
 {{- end }}
 
 {{- /* The reasons to delete a NodeClaim, as variables of both fences. The account cannot write a status. */ -}}

@@ -290,6 +290,47 @@ fn of_a_pool_the_account_changes_a_limit_that_is_left_to_it() {
 }
 
 #[test]
+fn of_a_pool_with_a_schedule_the_account_changes_the_number_too() {
+    let mut fenced = fenced();
+    let write = |limit: Value, nodes: &str| {
+        json!({
+            "metadata": {"annotations": {"poolgate.dev/node-limit": limit}},
+            "spec": {"limits": {"nodes": nodes}},
+        })
+    };
+    let schedule = json!({"poolgate.dev/node-limit-schedule": "else 5"});
+    fenced.fleet.pool("new", 5, &schedule);
+    fenced.expect_taken(POOLS, "new", &write(json!("9"), "9"));
+    fenced.expect_denied(POOLS, "new", &write(json!(null), "5"));
+    let stored = json!({"poolgate.dev/node-limit-schedule": "else 5", "poolgate.dev/node-limit": "5"});
+    fenced.fleet.pool("scheduled", 5, &stored);
+    for (limit, nodes) in [("5", "4"), ("9", "9"), ("9", "8"), ("2", "2")] {
+        fenced.expect_taken(POOLS, "scheduled", &write(json!(limit), nodes));
+    }
+    for change in [
+        write(json!("5"), "6"),
+        write(json!("2"), "5"),
+        write(json!(null), "5"),
+        json!({"metadata": {"annotations": {"poolgate.dev/node-limit-schedule": "else 9"}}}),
+        json!({"metadata": {"annotations": {"poolgate.dev/node-limit-schedule": null}}}),
+    ] {
+        fenced.expect_denied(POOLS, "scheduled", &change);
+    }
+    // Without a schedule the number can only go, and the spec keeps it.
+    fenced
+        .fleet
+        .pool("was-scheduled", 5, &json!({"poolgate.dev/node-limit": "5"}));
+    fenced.expect_taken(POOLS, "was-scheduled", &write(json!(null), "5"));
+    for change in [
+        write(json!(null), "6"),
+        write(json!("9"), "9"),
+        write(json!("4"), "4"),
+    ] {
+        fenced.expect_denied(POOLS, "was-scheduled", &change);
+    }
+}
+
+#[test]
 fn the_account_deletes_claims_by_uid_and_only_of_pools_with_a_limit() {
     let mut fenced = fenced();
     assert_eq!(fenced.kept("mine"), None);

@@ -16,9 +16,6 @@ use crate::budget::Reason;
 use crate::nodelimit::ledger::Moment;
 use remaining::{DisruptableNodes, RemainingCapacity};
 
-/// How often the windows of budgets are checked. They open and close at full minutes.
-const MINUTE: Duration = Duration::from_mins(1);
-
 /// How long a node stays held after a denial if nothing shows when there is room for its replacement: another pool's
 /// limit did not allow it, or this one is not Hard.
 const HELD_AFTER_DENIAL: Duration = Duration::from_mins(5);
@@ -160,9 +157,7 @@ fn open_nodes<'p>(
 fn next_window(situation: &Situation<'_>) -> Option<Moment> {
     let mut budgets = situation.pool.budgets.as_ref().ok()?.iter();
     let has_windows = budgets.any(|budget| budget.windows().is_some());
-    let second = u64::try_from(situation.wall.as_second().rem_euclid(60)).ok()?;
-    let passed = Duration::new(second, u32::try_from(situation.wall.subsec_nanosecond()).ok()?);
-    has_windows.then(|| situation.clock.plus(MINUTE.saturating_sub(passed)))
+    has_windows.then(|| situation.next_minute()).flatten()
 }
 
 /// True if Karpenter could disrupt the node sooner or later.

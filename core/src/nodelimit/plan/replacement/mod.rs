@@ -162,7 +162,7 @@ fn follow<'p>(
             decided.look_again(situation.clock.plus(RETRY_LASTS));
             // For a drifted node, the limit that Karpenter sees is lowered first.
             let is_limit_written =
-                replacement.reason == ReplacedFor::Unhealthy || situation.spec_limit().is_none();
+                replacement.reason == ReplacedFor::Unhealthy || situation.limit_write().is_none();
             match (may_go, is_limit_written) {
                 (true, true) => decided.delete = Some(ObjectRef::to_claim(claim)),
                 (true, false) => {}

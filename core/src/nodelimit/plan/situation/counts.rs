@@ -1,14 +1,17 @@
 //! How many nodes a pool has, may have, and may lose, and the limit that Karpenter sees.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::Situation;
-use crate::api::{ClaimCounts, NodeLimit, NodeLimitMode};
+use crate::api::{ClaimCounts, LimitSchedule, NodeLimit, NodeLimitMode};
 use crate::budget::{Allowance, Reason};
-use crate::nodelimit::ledger::ReplacedFor;
-use crate::nodelimit::plan::state::{ClaimState, LedgerState, Pool};
+use crate::nodelimit::ledger::{Moment, ReplacedFor};
+use crate::nodelimit::plan::state::{ClaimState, LedgerState, LimitWrite, Pool};
+
+const MINUTE: Duration = Duration::from_mins(1);
 
 /// The counts of a pool at one moment.
 #[derive(Debug)]
@@ -165,11 +168,12 @@ impl Situation<'_> {
             held: number(counts.held),
             excess: number(self.excess()),
             unrepaired: number(unrepaired),
+            is_rise_withheld: self.is_rise_withheld(),
             rollout: RolloutState::ALL.map(|state| (state, number(in_state(state)))),
         }
     }
 
-    /// The value to write into `spec.limits.nodes` of a pool that leaves it to poolgate; `None` if it is there already.
+    /// The limit to write into a pool that leaves it to poolgate; `None` if it is there already.
     ///
     /// Karpenter drops a node from its own count when it is deleted, or when its replacement has been created. A Hard limit
     /// counts it until it is gone, so at the limit Karpenter would request a node that must be denied, again and again, and
@@ -178,8 +182,9 @@ impl Situation<'_> {
     ///
     /// A taint alone does not count: Karpenter sets it before it requests the replacement, and takes it off again if that is
     /// denied. A number that followed it would be too low for the next try, and a repair that is not tried is never stuck.
-    pub fn spec_limit(&self) -> Option<u32> {
+    pub fn limit_write(&self) -> Option<LimitWrite> {
         let limit = self.pool.limit.filter(|_| self.is_acted_upon())?;
+        let in_force = self.scheduled_limit().unwrap_or(limit.nodes);
         let is_going = |claim: &&&ClaimState<'_>| {
             let is_replaced = claim.is_being_disrupted() && self.may_have_replacement(claim);
             claim.deleted.is_some() || is_replaced || self.is_listed_as_drifted(claim)
@@ -188,9 +193,38 @@ impl Situation<'_> {
             NodeLimitMode::Hard => number(self.claims.iter().filter(is_going).count()),
             NodeLimitMode::Soft => 0,
         };
-        let nodes = limit.nodes.saturating_sub(going);
+        let nodes = in_force.saturating_sub(going);
         let is_ours = self.pool.leaves_limit_to_poolgate;
-        (is_ours && self.pool.written_nodes != Some(nodes)).then_some(nodes)
+        is_ours.then(|| self.pool.limit_write(in_force, nodes)).flatten()
+    }
+
+    /// The limit that a schedule has in force now. A clock that may be wrong raises none.
+    pub fn scheduled_limit(&self) -> Option<u32> {
+        let schedule = self.schedule()?;
+        let in_force = schedule.in_force(self.wall);
+        Some(if self.settings.is_clock_right {
+            in_force
+        } else {
+            in_force.min(self.pool.stored_limit.unwrap_or_else(|| schedule.lowest()))
+        })
+    }
+
+    /// True if a schedule would raise the limit now, but for the clock.
+    pub fn is_rise_withheld(&self) -> bool {
+        let in_force = self.schedule().map(|schedule| schedule.in_force(self.wall));
+        self.scheduled_limit() < in_force
+    }
+
+    fn schedule(&self) -> Option<&LimitSchedule> {
+        let schedule = self.pool.schedule.as_ref().filter(|_| self.is_acted_upon());
+        schedule?.as_ref().ok()
+    }
+
+    /// The next full minute: windows of budgets and hours of schedules begin and end then.
+    pub fn next_minute(&self) -> Option<Moment> {
+        let second = u64::try_from(self.wall.as_second().rem_euclid(60)).ok()?;
+        let passed = Duration::new(second, u32::try_from(self.wall.subsec_nanosecond()).ok()?);
+        Some(self.clock.plus(MINUTE.saturating_sub(passed)))
     }
 
     /// True if the claim is about to be deleted to make room for its replacement.
@@ -260,6 +294,8 @@ pub struct Numbers {
     pub excess: u32,
     /// How many nodes Karpenter wants to repair, and cannot.
     pub unrepaired: u32,
+    /// True if a schedule would raise the limit, but for the clock of this replica.
+    pub is_rise_withheld: bool,
     /// How many NodeClaims are in each state; all of them together.
     pub rollout: [(RolloutState, u32); RolloutState::ALL.len()],
 }

@@ -34,6 +34,8 @@ pub struct Memory {
     pub(crate) limits: RecentLimits,
     /// The present limit, and since when it has been the same.
     pub(crate) limit_since: Option<(Option<NodeLimit>, Moment)>,
+    /// The limit that a schedule has in force, and the number that was stored when that was last seen to be so.
+    pub(crate) scheduled: Option<(u32, Option<u32>)>,
     /// The present ledger, and since when it has been the same.
     pub(crate) ledger_since: Option<(Option<LedgerIdentity>, Moment)>,
     /// Nodes that stay held for some time after a denial, by the UID of the claim, and when they were last denied.
@@ -61,6 +63,8 @@ pub enum Topic {
     BlockedUnderutilized,
     /// Pods wait for nodes that the pool may not have.
     Reached,
+    /// A schedule changes the limit.
+    Scheduled,
     /// The pool has more nodes than it may.
     Exceeded,
     /// A node is terminated first and then replaced.

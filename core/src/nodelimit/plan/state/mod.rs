@@ -19,7 +19,7 @@ pub use pod::{
     DELETION_COST_ANNOTATION, DISRUPTION_COST_ANNOTATION, DoNotDisrupt, Pod, PodCosts, Protection,
     written_cost,
 };
-pub use pool::{Condition, Pool, PoolDetails};
+pub use pool::{Condition, LimitWrite, Pool, PoolDetails};
 
 /// How long the turn of a drifted node lasts in a pool at its limit, by default.
 pub(crate) const ROTATION: Duration = Duration::from_mins(2);
@@ -116,6 +116,8 @@ pub struct Settings {
     pub settle: Duration,
     /// What poolgate may do to NodeClaims.
     pub rights: Rights,
+    /// True if the wall clock agrees with the API server's. If not, no schedule raises a limit.
+    pub is_clock_right: bool,
 }
 
 /// What poolgate may do to NodeClaims. What it may not do is reported, whatever a pool says.
@@ -136,6 +138,7 @@ impl Default for Settings {
             rotation: ROTATION,
             settle: SETTLE,
             rights: Rights::ALL,
+            is_clock_right: true,
         }
     }
 }

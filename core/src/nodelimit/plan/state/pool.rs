@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::pod::PodCosts;
-use crate::api::{AtLimit, NodeLimit, NodeLimitMode};
+use crate::api::{AtLimit, LimitSchedule, NodeLimit, NodeLimitMode, ScheduleError};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
 use crate::facts::{ApiVersion, WHEN_EMPTY};
@@ -31,6 +31,12 @@ pub struct Pool {
     pub limit: Option<NodeLimit>,
     /// True if poolgate writes `spec.limits.nodes`, and the limit is in an annotation.
     pub leaves_limit_to_poolgate: bool,
+    /// The schedule of its limit, if it has one.
+    pub schedule: Option<Result<LimitSchedule, ScheduleError>>,
+    /// The number in the annotation `poolgate.dev/node-limit`.
+    pub stored_limit: Option<u32>,
+    /// True if poolgate owns that annotation.
+    pub owns_stored_limit: bool,
     /// `spec.limits.nodes`, if it is a whole number.
     pub written_nodes: Option<u32>,
     /// True if the object itself sets the mode of its limit, by field or annotation.
@@ -63,6 +69,16 @@ pub struct Pool {
     pub template: NodeTemplate,
     /// What only reports depend on.
     pub details: PoolDetails,
+}
+
+/// What poolgate writes of a node limit, in one server-side apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitWrite {
+    /// The annotation `poolgate.dev/node-limit`, where a schedule decides it. If it is `None`, an annotation that only poolgate
+    /// owns goes.
+    pub annotation: Option<u32>,
+    /// `spec.limits.nodes`.
+    pub nodes: u32,
 }
 
 /// The fields of a NodePool that only reports depend on.
@@ -113,7 +129,8 @@ impl Condition {
 }
 
 impl Pool {
-    /// Reads a NodePool (v1) as it is stored. A field of the wrong type counts as missing.
+    /// Reads a NodePool (v1) as it is stored. A field of the wrong type counts as missing. `metadata.managedFields` should have
+    /// only the entry by which poolgate owns the annotation `poolgate.dev/node-limit`.
     pub fn of(object: &Value, policy: &Policy) -> Self {
         let template = object.pointer("/spec/template");
         let object = &Json::from(object);
@@ -139,6 +156,9 @@ impl Pool {
             limit,
             surge: limit.map_or(0, |limit| limit.surge(&view)),
             leaves_limit_to_poolgate: view.annotated_node_limit().is_some(),
+            schedule: LimitSchedule::of(&view),
+            stored_limit: view.stored_node_limit(),
+            owns_stored_limit: metadata("managedFields").is_some_and(|fields| !fields.is_null()),
             written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),
             budgets: Budgets::parse(&view),
@@ -175,6 +195,36 @@ impl Pool {
     /// it, and lets poolgate write what Karpenter sees of the limit.
     pub(crate) fn makes_room(&self) -> bool {
         self.at_limit == AtLimit::Replace && self.leaves_limit_to_poolgate && !self.is_static
+    }
+
+    /// The limit to write when poolgate leaves the pool: the full one, and the highest of a schedule. `None` if it is there.
+    pub fn restored_limit(&self) -> Option<LimitWrite> {
+        let schedule = self.schedule.as_ref().and_then(|schedule| schedule.as_ref().ok());
+        let highest = schedule.map(LimitSchedule::highest);
+        let limit = highest.or(self.stored_limit)?;
+        self.limit_write(limit, limit)
+    }
+
+    /// How to write a limit, with this number of nodes for Karpenter; `None` if both are there.
+    pub(crate) fn limit_write(&self, limit: u32, nodes: u32) -> Option<LimitWrite> {
+        let annotation = match &self.schedule {
+            Some(Ok(_)) => Some(limit),
+            // The apply names what it keeps.
+            Some(Err(_)) if self.owns_stored_limit => self.stored_limit,
+            _ => None,
+        };
+        let is_annotated = match annotation {
+            Some(_) => self.stored_limit == annotation,
+            // The schedule is gone: the number stays in the spec.
+            None => !self.owns_stored_limit,
+        };
+        let nodes = if is_annotated || annotation.is_some() {
+            nodes
+        } else {
+            limit
+        };
+        let is_written = is_annotated && self.written_nodes == Some(nodes);
+        (!is_written).then_some(LimitWrite { annotation, nodes })
     }
 
     /// True if a new node might take a pod, or that cannot be determined.

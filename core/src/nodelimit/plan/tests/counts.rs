@@ -117,7 +117,7 @@ fn left(limit: u32, mode: &str, written: &Value) -> World {
 }
 
 fn written(world: &World) -> Option<u32> {
-    world.plan().spec_limit
+    world.plan().spec_limit()
 }
 
 /// A claim that was created at noon.
@@ -151,7 +151,7 @@ fn a_node_without_a_replacement_is_not_going_whatever_karpenter_tries() {
     for (mode, is_repair) in [("Hard", true), ("Hard", false), ("Soft", true), ("Soft", false)] {
         let mut world = left(5, mode, &json!("5")).with_full_nodes(5);
         let mut writes = Vec::new();
-        let mut look = |world: &mut World, at| writes.extend(world.step(at).spec_limit);
+        let mut look = |world: &mut World, at| writes.extend(world.step(at).spec_limit());
         for second in (0..3_600).step_by(4) {
             let at = |more: i64| noon() + SignedDuration::from_secs(second + more);
             for index in [0, 1] {
@@ -229,11 +229,11 @@ proptest! {
             NodeLimitMode::Soft => counted,
         };
         let remaining = (limit.nodes as usize).saturating_sub(all);
-        let seen = (plan.spec_limit.unwrap() as usize).saturating_sub(counted);
+        let seen = (plan.spec_limit().unwrap() as usize).saturating_sub(counted);
         prop_assert_eq!(seen, remaining);
-        prop_assert!(plan.spec_limit.unwrap() <= limit.nodes);
-        world.pool.written_nodes = plan.spec_limit;
-        prop_assert_eq!(world.plan().spec_limit, None);
+        prop_assert!(plan.spec_limit().unwrap() <= limit.nodes);
+        world.pool.written_nodes = plan.spec_limit();
+        prop_assert_eq!(world.plan().spec_limit(), None);
     }
 }
 

@@ -31,19 +31,19 @@ fn a_drifted_node_is_listed_then_the_limit_is_lowered_then_it_is_deleted() {
             .contains("node-0")
     );
     let lowered = world.step(after(1));
-    assert_eq!((lowered.spec_limit, lowered.replace), (Some(4), None));
+    assert_eq!((lowered.spec_limit(), lowered.replace), (Some(4), None));
     world.pool.written_nodes = Some(4);
     let deleted = world.step(after(2));
     assert_eq!(&*deleted.replace.unwrap().name, "claim-0");
     let drains = world.step(after(3));
     assert_eq!(
-        (drains.spec_limit, drains.deadline),
+        (drains.spec_limit(), drains.deadline),
         (None, None),
         "Karpenter ends its drain"
     );
     world.claims.remove(0);
     world.pending.push(needs("1"));
-    assert_eq!(world.step(after(30)).spec_limit, Some(5));
+    assert_eq!(world.step(after(30)).spec_limit(), Some(5));
     world.pool.written_nodes = Some(5);
     world.pending.clear();
     let mut newer = Machine::new(9).with_pod("4");

@@ -11,6 +11,7 @@ mod holds;
 mod properties;
 mod remaining;
 mod repair;
+mod schedule;
 mod settling;
 mod state;
 mod world;

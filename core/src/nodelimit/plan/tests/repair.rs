@@ -109,7 +109,7 @@ fn a_node_that_karpenter_tries_to_repair_again_is_listed_deleted_bounded_and_rep
 
 /// Plans, writes the limit that Karpenter sees, and returns it if it was written.
 fn step_and_write(world: &mut World, at: Timestamp) -> Option<u32> {
-    let written = world.step(at).spec_limit;
+    let written = world.step(at).spec_limit();
     world.pool.written_nodes = written.or(world.pool.written_nodes);
     written
 }

@@ -29,6 +29,13 @@ pub fn clock(at: Timestamp) -> Moment {
     Moment::at(at.duration_since(start).unsigned_abs())
 }
 
+impl Plan {
+    /// What it writes into `spec.limits.nodes`.
+    pub fn spec_limit(&self) -> Option<u32> {
+        self.limit.map(|limit| limit.nodes)
+    }
+}
+
 pub fn both(at: Timestamp) -> Now {
     Now {
         wall: at,

@@ -1,6 +1,29 @@
-//! Hours of a week as people write them, such as `sat 02:00-06:00`: in local time.
+//! Hours of a week as people write them, such as `sat 02:00-06:00 Europe/Berlin`: in local time.
 
-use crate::value::cron::{DAY, WEEK, WEEKDAYS};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::cron::{DAY, WEEK, WEEKDAYS};
+
+/// Hours in a time zone.
+#[derive(Debug, Clone)]
+pub struct LocalHours {
+    /// The hours of each week, by the clock of the zone.
+    pub hours: WeeklyHours,
+    /// The time zone, whose UTC offset may change with the seasons.
+    pub zone: TimeZone,
+}
+
+impl LocalHours {
+    /// True if an instant is in these hours, by the clock of the zone.
+    pub fn hold(&self, at: Timestamp) -> bool {
+        let clock = at.to_zoned(self.zone.clone());
+        let day = usize::try_from(clock.weekday().to_sunday_zero_offset()).unwrap_or(0);
+        let hour = usize::try_from(clock.hour()).unwrap_or(0);
+        let minute = usize::try_from(clock.minute()).unwrap_or(0);
+        self.hours.hold(day * DAY + hour * 60 + minute)
+    }
+}
 
 /// The same hours on some days of every week, in local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
