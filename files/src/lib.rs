@@ -8,6 +8,7 @@
 mod budgets;
 mod check;
 pub mod cli;
+pub mod clock;
 mod crd;
 mod default;
 mod diff;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use poolgate_core::diagnostic::counted;
 use serde_json::{Value, json};
 
-use super::clock::Clock;
+use crate::clock::Clock;
 use crate::terminal;
 
 /// Karpenter could not begin to disrupt a node, or nodes of a pool.

@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use poolgate_core::budget::{Allowance, AllowanceRange, Reason};
 
-use super::clock::Clock;
 use super::subject::Subject;
+use crate::clock::Clock;
 
 pub const HOURS_A_DAY: usize = 24;
 const DAYS: usize = 7;

@@ -3,7 +3,6 @@
 
 mod at_limit;
 mod blocked;
-mod clock;
 mod grid;
 mod json;
 mod live;
@@ -26,12 +25,12 @@ use poolgate_core::budget::{self, Reason};
 use poolgate_core::json::Json;
 use poolgate_core::pool::NodePool;
 
+use crate::clock::{Clock, Moment};
 use crate::format::summary;
 use crate::input::{FOUND, InputArgs, Pool, Reading, Rest};
 use crate::sources::Written;
 use crate::sources::cluster::{Connect, StoredArgs};
 use crate::terminal::{self, OutputFormat, Progress};
-use clock::{Clock, Moment};
 use live::Live;
 use plan::PlanArgs;
 use subject::Subject;

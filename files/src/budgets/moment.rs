@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use poolgate_core::budget::{Allowance, Budget, Change, Reason, Reasons, Timing};
 use poolgate_core::diagnostic::counted;
 
-use super::clock::Clock;
 use super::notes;
 use super::subject::{Subject, nodes_text, window};
+use crate::clock::Clock;
 use crate::terminal;
 
 /// Explains the budgets at a moment.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::clock::Clock;
 use crate::terminal;
 use jiff::Timestamp;
 use poolgate_core::api::LimitSchedule;
@@ -13,7 +14,6 @@ use poolgate_core::pool::{Field, NodePool};
 use poolgate_core::value::quantity::Quantity;
 
 use super::at_limit;
-use super::clock::Clock;
 use super::subject::{Subject, unquoted};
 use super::windows;
 

@@ -11,8 +11,8 @@ use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
 use poolgate_core::value::hours::{LocalHours, WeeklyHours};
 use poolgate_core::value::nodes::BudgetNodes;
 
-use super::clock::{self, Clock, Moment};
 use super::subject::{nodes_text, reason_on_command_line};
+use crate::clock::{self, Clock, Moment};
 
 /// What `--help` ends with.
 pub const EXAMPLES: &str = "\

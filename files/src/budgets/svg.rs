@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::clock::Clock;
 use super::grid::{Amount, Cell, Grid, HOURS_A_DAY, Row};
 use super::moment::heading;
 use super::subject::Subject;
 use super::week::label;
+use crate::clock::Clock;
 use crate::terminal;
 
 /// Sizes of the parts of the picture, in pixels.

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use poolgate_core::budget::Reason;
 
-use super::clock::Clock;
 use super::grid::{Cell, Grid, HOURS_A_DAY, Hours};
 use super::moment::heading;
 use super::notes;
+use crate::clock::Clock;
 use super::subject::Subject;
 
 /// The mark of an hour that the clock skips.

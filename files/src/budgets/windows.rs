@@ -9,8 +9,8 @@ use poolgate_core::diagnostic::counted;
 use poolgate_core::pool::Field;
 use poolgate_core::value::nodes::BudgetNodes;
 
-use super::clock::Clock;
 use super::subject::{Subject, hours, nodes_text, unquoted};
+use crate::clock::Clock;
 
 /// Most windows that are spelt out.
 const SPELT_OUT: usize = 3;

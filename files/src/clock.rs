@@ -52,7 +52,10 @@ impl Clock {
         match moment {
             None => Ok(Timestamp::now()),
             Some(Moment::Instant(at)) => Ok(at),
-            Some(Moment::Local(at)) => Ok(at.to_zoned(self.grid_zone()).context("--at")?.timestamp()),
+            Some(Moment::Local(at)) => Ok(at
+                .to_zoned(self.grid_zone())
+                .context("this zone has no such time")?
+                .timestamp()),
         }
     }
 
