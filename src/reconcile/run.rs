@@ -1,5 +1,6 @@
 //! Starts `poolgate reconcile` from its flags, and stops it after a signal.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hasher};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use kube::Client;
 
-use super::apply::{Writer, restore_limits, unhold_all};
+use super::apply::{Writer, end_freezes, frozen_pools, restore_limits, unhold_all};
 use super::args::ReconcileArgs;
 use super::metrics::ReconcileMetrics;
 use super::parts::{LEASE, Lines, Reconciler};
@@ -46,8 +47,9 @@ async fn unhold(args: &ReconcileArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Removes every mark with this client. Waits for reconcilers with pods in the first of these namespaces and the Lease in the
-/// second. With `longest`, does not wait: it only goes on if they have ended, or have not renewed the Lease for that long.
+/// Removes every mark with this client, and ends every freeze. Waits for reconcilers with pods in the first of these namespaces and the Lease in the
+/// second. With `longest`, does not wait: it only goes on if they have ended, or have not renewed the Lease for that long. Then
+/// freezes last until their time while a reconciler is installed, because only its pods may be missing.
 pub async fn unhold_with(
     client: Client,
     (namespace, ledgers): (Option<&str>, &str),
@@ -60,7 +62,9 @@ pub async fn unhold_with(
         ledgers,
         clock: &clock,
     };
+    let mut spares_freezes = false;
     if let Some(longest) = longest {
+        spares_freezes = reconcilers.are_installed().await.unwrap_or(true);
         let have_ended = reconcilers.have_ended().await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not see if a reconciler may write; the age of its Lease decides");
             false
@@ -86,9 +90,16 @@ pub async fn unhold_with(
         unheld: LogOnce::default(),
     };
     let failed = |error| anyhow!("could not remove every mark: {error}");
+    let (mut frozen, mut ended) = (BTreeSet::new(), Ok(()));
+    if spares_freezes {
+        frozen = frozen_pools(&writer).await.map_err(failed)?;
+    } else if longest.is_none() {
+        ended = end_freezes(&writer).await;
+    }
     // A node that keeps its mark does not keep the limits low.
-    let (nodes, limits) = (unhold_all(&writer).await, restore_limits(&writer).await);
+    let (nodes, limits) = (unhold_all(&writer, &frozen).await, restore_limits(&writer).await);
     let (nodes, limits) = (nodes.map_err(failed)?, limits.map_err(failed)?);
+    ended.map_err(|error| anyhow!("could not end every freeze: {error}"))?;
     tracing::info!(nodes, limits, "removed all marks and restored all lowered limits");
     Ok(())
 }

@@ -103,6 +103,17 @@ impl Writers<'_> {
     }
 
     async fn are_wanted(&self) -> Result<bool, StillWriting> {
+        let deployment = self.deployment().await?;
+        Ok(deployment.is_some_and(|one| one.spec.replicas != Some(0)))
+    }
+
+    /// Whether one that writes is installed, whether it has pods or not.
+    pub async fn are_installed(&self) -> Result<bool, StillWriting> {
+        Ok(self.deployment().await?.is_some())
+    }
+
+    /// The Deployment of those that write.
+    async fn deployment(&self) -> Result<Option<DeploymentObject>, StillWriting> {
         let path = self.path("/apis/apps/v1", "deployments");
         let deployments = Collection::<DeploymentObject>::new(self.client.clone(), &path);
         let params = ListParams::default().fields(&format!("metadata.name={DEPLOYMENT}"));
@@ -112,7 +123,7 @@ impl Writers<'_> {
             error,
         })?;
         let mut all = all.into_iter().flatten();
-        Ok(all.any(|one| one.spec.replicas != Some(0) && !one.spec.template.spec.observes()))
+        Ok(all.find(|one| !one.spec.template.spec.observes()))
     }
 
     /// A pod that may write.

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use jiff::{SignedDuration, Timestamp};
-use poolgate_core::api::{NodeLimitMode, OverLimit};
-use poolgate_core::nodelimit::plan::ClaimState;
+use poolgate_core::api::{FREEZE_ANNOTATION, Freeze, NodeLimitMode, OverLimit};
+use poolgate_core::nodelimit::plan::{ClaimState, Node};
 use poolgate_core::policy::Policy;
 use serde::Serialize;
 
@@ -21,6 +21,8 @@ const WRITTEN_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 #[serde(rename_all = "camelCase")]
 pub struct PoolReport {
     pub name: String,
+    /// Its freeze, while it lasts.
+    pub frozen: Option<Freeze>,
     /// For a pool without a limit only the number of NodeClaims is reported.
     pub limit: Option<LimitReport>,
     /// How many NodeClaims there are.
@@ -128,7 +130,8 @@ impl PoolFacts<'_> {
         notes.extend(self.events());
         let held = self.held();
         let stop = self.stop().map(|stop| format!("NodePool {name}: {stop}"));
-        let mut problems: Vec<String> = stop.into_iter().collect();
+        let mut problems: Vec<String> = self.of_freeze().into_iter().collect();
+        problems.extend(stop);
         let scheduled = self.schedule_problem();
         problems.extend(scheduled.map(|problem| format!("NodePool {name}: {problem}")));
         if let Some(held @ 1..) = held
@@ -140,6 +143,7 @@ impl PoolFacts<'_> {
         }
         PoolReport {
             name: name.to_owned(),
+            frozen: self.freeze().cloned(),
             limit: self.limit_report(),
             node_claims: self.known.claims.as_ref().map(Vec::len),
             held_nodes: held,
@@ -203,6 +207,41 @@ impl PoolFacts<'_> {
     /// How many of its nodes poolgate holds.
     pub fn held(&self) -> Option<usize> {
         Some(self.nodes()?.filter(|node| node.marks.any_is_ours()).count())
+    }
+
+    /// Its freeze, while it lasts.
+    fn freeze(&self) -> Option<&Freeze> {
+        let freeze = self.known.pool.freeze.as_ref();
+        freeze.filter(|freeze| freeze.holds_at(self.facts.now))
+    }
+
+    /// What is wrong with its freeze, or left of one.
+    fn of_freeze(&self) -> Option<String> {
+        let name = self.name();
+        let is_marked = |node: &&Node| node.marks.held_for().freeze;
+        let marked = self.nodes().map_or(0, |nodes| nodes.filter(is_marked).count());
+        match self.freeze() {
+            Some(Freeze {
+                mistake: Some(mistake),
+                ..
+            }) => Some(format!(
+                "NodePool {name} is frozen until its annotation {FREEZE_ANNOTATION} is corrected or removed: {mistake}. To \
+                 remove it: poolgate unfreeze {name}"
+            )),
+            Some(_) if self.known.has_no_leader => Some(format!(
+                "NodePool {name} is frozen, but no reconciler is leading, so no further node is marked"
+            )),
+            None if marked > 0 => Some(format!(
+                "NodePool {name}: a freeze is over, and {} it. The leading reconciler removes the marks. Without one: \
+                 poolgate reconcile --unhold-all",
+                if marked == 1 {
+                    "1 node is still held for".to_owned()
+                } else {
+                    format!("{marked} nodes are still held for")
+                }
+            )),
+            _ => None,
+        }
     }
 
     /// The pods that wait for room in a full pool, and how it gets some.

@@ -52,6 +52,17 @@ const NEXT: [&str; 1] = ["NEXT CLAIM"];
 pub fn render(report: &Report, width: usize) -> String {
     let mut page = Page::new(width);
     page.line(&format!("poolgate in {}, {:.0}", report.namespace, report.now));
+    let pools = report.pools.iter().flatten();
+    page.list(
+        "Frozen",
+        pools.filter_map(|pool| {
+            Some(format!(
+                "NodePool {} is {}",
+                pool.name,
+                pool.frozen.as_ref()?.described()
+            ))
+        }),
+    );
     page.list("Problems", report.problems.iter().cloned());
     page.list("Not read", report.unread.iter().cloned());
     page.line("");

@@ -10,6 +10,7 @@ mod cluster;
 mod creators;
 mod expect;
 mod faults;
+mod freezes;
 #[path = "../support/history.rs"]
 mod history;
 mod judged;
@@ -46,19 +47,21 @@ const FIXED: Range<u64> = 0..240;
 const FRESH: u64 = 800;
 
 /// What must have happened in them, or they show nothing.
-const MUST_HAPPEN: [&str; 18] = [
+const MUST_HAPPEN: [&str; 20] = [
     "admitted",
     "conflict",
     "closed ledger opened",
     "denied at the limit",
     "denied by a closed ledger",
     "denied by another webhook",
+    "freeze",
     "held",
     "leader",
     "limit fallen by its schedule",
     "limit risen by its schedule",
     "ledger of a later release",
     "ledgers moved",
+    "marked for a freeze",
     "relabelling denied",
     "replacement",
     "reservation expired",

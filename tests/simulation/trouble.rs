@@ -264,7 +264,7 @@ fn is_left(world: &World, pool: &str) -> bool {
 }
 
 /// A user writes a limit where the pool has it, or removes it there and in the spec.
-fn set_limit(world: &World, pool: &str, nodes: &Value) {
+pub(super) fn set_limit(world: &World, pool: &str, nodes: &Value) {
     let annotation = json!({"metadata": {"annotations": {NODE_LIMIT: nodes}}});
     if is_left(world, pool) {
         let _ = world

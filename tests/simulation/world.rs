@@ -446,6 +446,9 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
             store_deployment(&world.cluster);
             super::karpenter::start(&world);
             super::schedules::watch(&world);
+            if super::freezes::are_in(seed) {
+                spawn_local(super::freezes::begin(Rc::clone(&world), seed));
+            }
             let world = Rc::clone(&world);
             spawn_local(async move {
                 loop {
@@ -465,6 +468,9 @@ pub(super) async fn run(seed: u64, is_shown: bool) -> Outcome {
     })
     .await;
     super::expect::filled(&world, scene);
+    if super::freezes::are_in(seed) {
+        super::freezes::check(&world).await;
+    }
     *world.is_wanted.borrow_mut() = false;
     sleep(SETTLED).await;
     super::expect::settled(&world);

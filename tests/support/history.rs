@@ -239,6 +239,13 @@ impl Checker {
         let Some(object) = now.or(before) else { return };
         let name = text(&object["metadata"]["name"]);
         let pool = self.pools.entry(name.clone()).or_default();
+        let freeze = now.and_then(|now| now["metadata"]["annotations"]["poolgate.dev/freeze"].as_str());
+        // One that ends in the year of these runs may be over.
+        let is_frozen = freeze.is_some_and(|text| !text.contains("until=2026"));
+        if is_frozen && pool.frozen_at.is_none() {
+            *self.happened.entry("freeze").or_default() += 1;
+        }
+        pool.frozen_at = is_frozen.then(|| pool.frozen_at.unwrap_or(at));
         let (uid, limit) = match now {
             Some(now) => (text(&now["metadata"]["uid"]), Limit::of(now)),
             None => (String::new(), None),
@@ -444,6 +451,9 @@ impl Checker {
         let Some(ledger) = now.or(before.map(|(_, ledger)| ledger)) else {
             return Err(format!("{name}: {uid} is deleted and not listed"));
         };
+        if pool.frozen_at.is_some_and(|since| at > since + DECIDED_BEFORE) {
+            return Err(format!("{name}: {uid} is deleted, and the pool is frozen"));
+        }
         let is_replaced = ledger.replaced.contains(uid);
         let reason = if is_replaced { pool.full_at } else { pool.over_at };
         if reason.is_none_or(|reason| at > reason + DECIDED_BEFORE) {

@@ -49,6 +49,8 @@ pub(super) struct Pool {
     pub(super) delisted: BTreeMap<String, (Duration, Ledger)>,
     /// The claims that exist.
     pub(super) claims: BTreeMap<String, Claim>,
+    /// Since when it has been frozen.
+    pub(super) frozen_at: Option<Duration>,
     /// When the pool last had more claims than its limit, and when it was last full.
     pub(super) over_at: Option<Duration>,
     pub(super) full_at: Option<Duration>,

@@ -27,6 +27,9 @@ pub const OVER_LIMIT_ANNOTATION: &str = "poolgate.dev/over-limit";
 /// The annotation by which a NodePool chooses which of its nodes are replaced at the limit.
 pub const AT_LIMIT_ANNOTATION: &str = "poolgate.dev/at-limit";
 
+/// The annotation by which a user freezes a NodePool: Karpenter begins to disrupt none of its nodes, and poolgate deletes none.
+pub const FREEZE_ANNOTATION: &str = "poolgate.dev/freeze";
+
 /// The annotation by which a user acknowledges that a change of the template replaces nodes. Its value is a digest of the new
 /// template.
 pub const ACKNOWLEDGE_DRIFT_ANNOTATION: &str = "poolgate.dev/acknowledge-drift";
@@ -56,13 +59,14 @@ pub const LEDGER_LABEL: &str = "poolgate.dev/ledger";
 pub(crate) const KEY_PREFIX: &str = "poolgate.dev/";
 
 /// The annotations that are read of a NodePool itself.
-pub(crate) const OF_POOLS: [&str; 8] = [
+pub(crate) const OF_POOLS: [&str; 9] = [
     NODE_LIMIT_ANNOTATION,
     NODE_LIMIT_SCHEDULE_ANNOTATION,
     NODE_LIMIT_MODE_ANNOTATION,
     SURGE_ANNOTATION,
     OVER_LIMIT_ANNOTATION,
     AT_LIMIT_ANNOTATION,
+    FREEZE_ANNOTATION,
     ACKNOWLEDGE_DRIFT_ANNOTATION,
     ALLOW_DELETE_ANNOTATION,
 ];

@@ -295,7 +295,8 @@ impl Rollout {
     fn lasts(&self, cause: &Cause, look: &RolloutLook<'_>) -> bool {
         let blocks = match cause.kind {
             CauseKind::HeldByPoolgate | CauseKind::PoolFull => !look.makes_room,
-            CauseKind::NodeDoNotDisrupt
+            CauseKind::Frozen
+            | CauseKind::NodeDoNotDisrupt
             | CauseKind::PodDoNotDisrupt
             | CauseKind::PodDisruptionBudget
             | CauseKind::SeveralPodDisruptionBudgets

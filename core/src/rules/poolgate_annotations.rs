@@ -6,9 +6,9 @@ use super::findings::Findings;
 use super::lifetime::drains_without_end;
 use super::limits::{self, NODES, PoolLimits};
 use crate::api::{
-    AT_LIMIT_ANNOTATION, AtLimit, KEY_PREFIX, LimitSchedule, MAX_SURGE, NODE_LIMIT_ANNOTATION,
-    NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode, OF_NODES, OF_POOLS,
-    OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, ScheduleError, annotation_path,
+    AT_LIMIT_ANNOTATION, AtLimit, FREEZE_ANNOTATION, Freeze, KEY_PREFIX, LimitSchedule, MAX_SURGE,
+    NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode,
+    OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, ScheduleError, annotation_path,
 };
 use crate::diagnostic::{Edit, ErrorType, FieldPath, Suggestion, nearest};
 use crate::facts::ApiVersion;
@@ -54,6 +54,7 @@ pub fn check(
         "write Repair, Replace to also replace drifted nodes, or Block to replace none",
         findings,
     );
+    check_freeze(pool, findings);
     check_replace(pool, findings);
     check_surge(pool, limits, findings);
     check_names(pool, findings);
@@ -170,6 +171,36 @@ fn check_number(
             .suggest(format!("write digits, such as \"{example}\""));
     }
     number
+}
+
+/// Reports a freeze that cannot be read.
+fn check_freeze(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
+    let text = pool.annotation(FREEZE_ANNOTATION).and_then(Json::as_str);
+    let (
+        Some(Freeze {
+            mistake: Some(mistake),
+            ..
+        }),
+        Some(text),
+    ) = (pool.freeze(), text)
+    else {
+        return;
+    };
+    let timed = format!("until={}", text.trim());
+    let help = if Freeze::parse(&timed).mistake.is_none() {
+        Suggestion::write(timed)
+    } else {
+        "write until=2026-12-24T00:00:00Z or forever, then by=NAME and reason=TEXT".into()
+    };
+    findings
+        .report(
+            &POOLGATE_ANNOTATION,
+            annotation_path(FREEZE_ANNOTATION),
+            text,
+            mistake,
+        )
+        .consequence("the NodePool is frozen until the annotation is corrected or removed")
+        .suggest(help);
 }
 
 /// Reports a schedule that cannot be read.

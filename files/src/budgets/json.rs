@@ -35,6 +35,7 @@ fn pool(subject: &Subject<'_>, at: Timestamp) -> Value {
     let mut pool = json!({
         "name": subject.name,
         "file": subject.file,
+        "frozen": subject.freeze_at(at),
         "nodes": subject.nodes,
         "nodesAssumed": subject.assumed,
         "budgetsWritten": subject.budgets.are_written(),

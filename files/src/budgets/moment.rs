@@ -15,6 +15,7 @@ use crate::terminal;
 pub fn explanation(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let mut text = heading(subject);
     let _ = writeln!(text, "at {}{}\n", clock.write(at), subject.and_assumed_release());
+    text.push_str(&frozen(subject, at));
     text.push_str(&list(subject, at));
     for (reasons, answer) in answers(subject, at) {
         let names: Vec<_> = reasons.iter().map(|reason| reason.as_str()).collect();
@@ -47,6 +48,18 @@ pub fn heading(subject: &Subject<'_>) -> String {
     };
     let file = subject.file.map(|file| format!(" ({file})")).unwrap_or_default();
     format!("NodePool {}{file}, {nodes}{assumed}\n", subject.name)
+}
+
+/// That the pool is frozen: then its budgets do not matter.
+pub fn frozen(subject: &Subject<'_>, at: Timestamp) -> String {
+    let Some(freeze) = subject.freeze_at(at) else {
+        return String::new();
+    };
+    let text = format!(
+        "{}. While a reconciler of poolgate leads, no node is disrupted whatever the budgets allow.",
+        freeze.described()
+    );
+    terminal::wrapped(&terminal::clean(&text), "", "  ", terminal::line_width()) + "\n\n"
 }
 
 /// The budgets, a line each.

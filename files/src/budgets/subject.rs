@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use poolgate_core::api::OVER_LIMIT_ANNOTATION;
+use jiff::Timestamp;
+use poolgate_core::api::{Freeze, OVER_LIMIT_ANNOTATION};
 use poolgate_core::budget::{Allowance, Budget, Budgets, Reason};
 use poolgate_core::diagnostic::quoted;
 use poolgate_core::facts::{ApiVersion, KarpenterVersion, ReleaseSource, TargetKarpenter, WHEN_EMPTY};
@@ -150,6 +151,11 @@ impl<'a> Subject<'a> {
         declared
             .unwrap_or(&DeclaredCluster::default())
             .gate(gate, self.pool.template.settings())
+    }
+
+    /// Its freeze, if it is frozen at this time.
+    pub fn freeze_at(&self, at: Timestamp) -> Option<Freeze> {
+        self.pool.freeze().filter(|freeze| freeze.holds_at(at))
     }
 
     /// Why a reason never applies, independent of budgets: a clause without a full stop.

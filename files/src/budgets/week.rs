@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use poolgate_core::budget::Reason;
 
 use super::grid::{Cell, Grid, HOURS_A_DAY, Hours};
-use super::moment::heading;
+use super::moment::{frozen, heading};
 use super::notes;
-use crate::clock::Clock;
 use super::subject::Subject;
+use crate::clock::Clock;
 
 /// The mark of an hour that the clock skips.
 const NO_HOUR: &str = "-";
@@ -28,6 +28,7 @@ pub fn picture(subject: &Subject<'_>, at: Timestamp, clock: &Clock) -> String {
     let mut text = heading(subject);
     let assumed = subject.and_assumed_release();
     let _ = writeln!(text, "seven days from {}{assumed}\n", clock.write(grid.from));
+    text.push_str(&frozen(subject, at));
     let zone = clock.zone().unwrap_or("UTC");
     let _ = writeln!(text, "{zone:<before$} {}", columns.header(), before = 10 + width);
     for (day, date) in grid.dates().iter().enumerate() {

@@ -3,12 +3,13 @@
 //! They are applied server-side, so that the API server knows which are ours. A user's own mark of the same name is
 //! not taken over: both own it, and only our share is removed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use kube::api::{ListParams, Patch, PatchParams};
 use poolgate_core::api::{HELD_ANNOTATION, HELD_LABEL};
-use poolgate_core::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION};
+use poolgate_core::facts::{DO_NOT_DISRUPT_ANNOTATION, DO_NOT_REPAIR_ANNOTATION, NODEPOOL_LABEL};
 use poolgate_core::nodelimit::plan::{HeldFor, Hold, Marks, ObjectRef, Unhold};
 use serde_json::{Value, json};
 
@@ -126,9 +127,9 @@ impl Writer {
     }
 }
 
-/// Removes every mark. Returns how many nodes had one. After an error the other nodes are still written; the first error is
+/// Removes every mark, except from nodes that are held for the freeze of one of these pools. Returns how many nodes had one. After an error the other nodes are still written; the first error is
 /// returned.
-pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
+pub async fn unhold_all(writer: &Writer, frozen: &BTreeSet<Box<str>>) -> Result<usize, WriteError> {
     let nodes = Collection::<NodeObject>::new(writer.client.clone(), NODES);
     let mut pages = nodes.metadata_pages(ListParams::default().limit(PAGE));
     let (mut count, mut first) = (0, Ok(()));
@@ -137,7 +138,9 @@ pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
         let marked: Vec<Unhold> = nodes
             .filter_map(|node| {
                 let marks = Marks::from_lookups(|key| node.label(key), |key| node.annotation(key));
-                marks.any_is_ours().then(|| Unhold {
+                let pool = node.label(NODEPOOL_LABEL).unwrap_or_default();
+                let is_spared = marks.held_for().freeze && frozen.contains(pool);
+                (marks.any_is_ours() && !is_spared).then(|| Unhold {
                     hand_over: marks.hands_over(),
                     node: ObjectRef {
                         name: node.name.into(),
@@ -154,9 +157,9 @@ pub async fn unhold_all(writer: &Writer) -> Result<usize, WriteError> {
 
 /// Poolgate's whole share of the metadata of a node that is held.
 fn share(reasons: HeldFor) -> Value {
-    let mut annotations = json!({HELD_ANNOTATION: reasons.as_str()});
+    let mut annotations = json!({HELD_ANNOTATION: reasons.text()});
     for (is_needed, annotation) in [
-        (reasons.node_limit, DO_NOT_DISRUPT_ANNOTATION),
+        (reasons.forbid_disruption(), DO_NOT_DISRUPT_ANNOTATION),
         (reasons.repair, DO_NOT_REPAIR_ANNOTATION),
     ] {
         if is_needed && let Some(annotations) = annotations.as_object_mut() {

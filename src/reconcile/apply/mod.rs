@@ -4,6 +4,7 @@
 mod claims;
 mod drain;
 mod events;
+mod freezes;
 mod limits;
 mod marks;
 
@@ -20,6 +21,7 @@ use crate::cluster::{ApiError, Collection, Deadline, Leadership, LedgerError};
 use crate::runtime::telemetry::LogOnce;
 
 pub use events::PublishedEvents;
+pub use freezes::{end_freezes, frozen_pools};
 pub use limits::restore_limits;
 pub use marks::unhold_all;
 

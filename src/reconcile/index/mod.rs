@@ -181,7 +181,7 @@ impl Index {
 
     /// Marks this pool as changed, if the reconciler manages its nodes. For other pools it only shows the claims.
     fn note(&mut self, pool: &Arc<str>) {
-        if self.is_limited(pool) || self.marked.contains_key(pool) {
+        if self.is_managed(pool) || self.marked.contains_key(pool) {
             self.changed.insert(Arc::clone(pool));
         }
     }

@@ -89,9 +89,10 @@ impl Index {
         &self.policy
     }
 
-    pub fn is_limited(&self, name: &str) -> bool {
+    /// Whether there is something to do for the nodes of this pool: it has a limit, or is frozen.
+    pub fn is_managed(&self, name: &str) -> bool {
         self.pools
             .get(name)
-            .is_some_and(|known| known.pool.limit.is_some())
+            .is_some_and(|known| known.pool.limit.is_some() || known.pool.freeze.is_some())
     }
 }

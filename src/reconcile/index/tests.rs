@@ -150,6 +150,21 @@ fn of_a_pool_without_a_limit_only_claims_are_news() {
 }
 
 #[test]
+fn nodes_of_a_frozen_pool_are_news_with_a_limit_or_without() {
+    let mut world = World::new(BOUNDS);
+    let annotations = json!({"poolgate.dev/freeze": "forever"});
+    let pool = json!({"metadata": {"name": "free", "uid": "free", "annotations": annotations}, "spec": {}});
+    world
+        .index
+        .put_pool(&serde_json::from_value(pool).expect("a pool"));
+    assert_eq!(world.changed(), ["free"]);
+    world.claim("free", "f");
+    assert_eq!(world.changed(), ["free"]);
+    world.node("free", "f", false);
+    assert_eq!(world.changed(), ["free"]);
+}
+
+#[test]
 fn marks_are_looked_after_whatever_becomes_of_pool_and_claim() {
     let mut world = World::new(BOUNDS);
     world.pool("general", &json!(5));

@@ -13,6 +13,7 @@ use crate::status::{json as as_json, table};
 mod changed;
 mod deployments;
 mod events;
+mod freeze;
 mod glance;
 mod hostile;
 mod probes;

@@ -209,6 +209,9 @@ fn every_profile_is_taken_out_by_one_command_that_leaves_nothing() {
             "manifests/uninstall --namespace platform",
         ),
     ] {
+        // Before webhooks are called that nobody answers.
+        let frozen = json!({"metadata": {"annotations": {"poolgate.dev/freeze": "forever"}}});
+        cluster.fleet.change_pool("roomy", &frozen);
         cluster.run(&install);
         let namespace = if install.contains(" platform ") {
             "platform"

@@ -230,6 +230,9 @@ fn exceeded(situation: &Situation<'_>, termination: &ExcessDecision<'_>) -> Opti
             format!("none is terminated although over-limit is terminate: {NO_RIGHT}"),
             what,
         )
+    } else if situation.is_frozen() {
+        let why = "none is terminated while the NodePool is frozen";
+        (why.to_owned(), format!("frozen {excess} {}", limit.nodes))
     } else if termination.chosen.is_empty() {
         let settle = situation.settings.settle.as_secs();
         let then = format!("the cheapest are terminated after {settle} s without a change");

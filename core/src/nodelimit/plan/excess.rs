@@ -101,7 +101,7 @@ fn reduce<'p>(situation: &Situation<'p>, limit: Option<NodeLimit>, excess: usize
 
 /// True if claims above the limit are deleted at all.
 pub fn terminates(situation: &Situation<'_>) -> bool {
-    situation.settings.rights.may_terminate() && is_termination_wanted(situation)
+    situation.settings.rights.may_terminate() && is_termination_wanted(situation) && !situation.is_frozen()
 }
 
 /// True if the pool asks for that, whether or not poolgate may do it.

@@ -143,11 +143,14 @@ fn changed_marks(
     for (claim, node) in nodes.filter_map(|claim| Some((claim, claim.node?))) {
         let uid = &*claim.uid;
         let (marks, before) = (node.marks, node.marks.held_for());
+        let is_frozen = holds.freeze.contains(uid);
         let reasons = HeldFor {
             node_limit: holds.hold.contains(uid) || before.node_limit && !holds.unhold.contains(uid),
+            // One that is being disrupted or deleted keeps what it has.
+            freeze: is_frozen || before.freeze && situation.is_frozen(),
             repair: replacements.held_from_repair.contains(uid),
         };
-        let is_decided = holds.hold.contains(uid) || reasons.repair || reasons != before;
+        let is_decided = holds.hold.contains(uid) || is_frozen || reasons.repair || reasons != before;
         if !reasons.any() {
             if marks.any_is_ours() {
                 unhold.push(Unhold {

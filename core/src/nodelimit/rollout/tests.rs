@@ -264,6 +264,7 @@ fn a_rollout_is_stuck_when_something_keeps_all_that_is_left_beyond_the_deadline(
     let kept = |kind, until| World::new().ends(&[Seen::outdated("a").kept(kind, until), Seen::new("b")]);
     let stuck = |seconds| (seconds, Verdict::Stuck(Stuck::Blocked));
     for kind in [
+        CauseKind::Frozen,
         CauseKind::NodeDoNotDisrupt,
         CauseKind::PodDoNotDisrupt,
         CauseKind::BudgetClosed,

@@ -16,6 +16,8 @@ const LONG: SignedDuration = SignedDuration::from_mins(10);
 pub enum Blocked {
     /// It is being deleted, and a pod, a volume or a finalizer holds it.
     Deleting,
+    /// A user has frozen the NodePool.
+    Frozen,
     /// A user's annotation of the node.
     NodeDoNotDisrupt,
     /// The annotation of a pod on it.
@@ -38,8 +40,9 @@ pub enum Blocked {
 
 impl Blocked {
     /// All, in their order.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Deleting,
+        Self::Frozen,
         Self::NodeDoNotDisrupt,
         Self::PodDoNotDisrupt,
         Self::PodDisruptionBudget,
@@ -55,6 +58,7 @@ impl Blocked {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deleting => "deleting",
+            Self::Frozen => "frozen",
             Self::NodeDoNotDisrupt => "node_do_not_disrupt",
             Self::PodDoNotDisrupt => "pod_do_not_disrupt",
             Self::PodDisruptionBudget => "pod_disruption_budget",
@@ -73,6 +77,7 @@ impl Blocked {
             .pool
             .is_some_and(|known| known.makes_room() && !known.has_no_leader);
         match cause.kind {
+            CauseKind::Frozen => Some(Self::Frozen),
             CauseKind::NodeDoNotDisrupt | CauseKind::NodeDoNotRepair => Some(Self::NodeDoNotDisrupt),
             CauseKind::PodDoNotDisrupt => Some(Self::PodDoNotDisrupt),
             CauseKind::PodDisruptionBudget | CauseKind::SeveralPodDisruptionBudgets => {

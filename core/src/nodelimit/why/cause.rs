@@ -11,6 +11,8 @@ pub enum CauseKind {
     HeldByPoolgate,
     /// poolgate holds it, because pods wait for the places that are free.
     PendingPods,
+    /// poolgate holds it, because a user has frozen the NodePool.
+    Frozen,
     /// A user's annotation of the node.
     NodeDoNotDisrupt,
     /// The annotation by which it must not be repaired.

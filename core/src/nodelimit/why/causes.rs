@@ -144,9 +144,10 @@ fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
     let name = seen.state.node.map(|node| &*node.name).unwrap_or_default();
     let users = |kind: CauseKind, key: &str| users(kind, name, key);
     let mut causes = Vec::new();
-    let mut is_held = false;
+    let (mut is_frozen, mut is_held) = (false, false);
     if marks.do_not_disrupt && reasons.iter().any(|reason| *reason != Reason::Unhealthy) {
-        is_held |= marks.are_ours();
+        is_frozen = marks.held_for().freeze;
+        is_held |= marks.are_for_limit();
         causes.extend(
             marks
                 .are_users()
@@ -161,6 +162,7 @@ fn annotations(seen: &Seen<'_>, reasons: &[Reason]) -> Vec<Cause> {
                 .then(|| users(CauseKind::NodeDoNotRepair, DO_NOT_REPAIR_ANNOTATION)),
         );
     }
+    let frozen = is_frozen.then(|| replacement::frozen(seen));
     let held = is_held.then(|| replacement::held(seen));
-    held.into_iter().chain(causes).collect()
+    frozen.into_iter().chain(held).chain(causes).collect()
 }

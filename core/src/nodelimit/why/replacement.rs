@@ -1,10 +1,30 @@
-//! A NodePool in which nothing takes the place of a node: it has as many nodes as it may have, or it is not ready.
+//! A NodePool in which nothing takes the place of a node: it is frozen, has as many nodes as it may have, or is not ready.
 
 use super::{Cause, CauseKind, KnownPool, Seen};
-use crate::api::{HELD_LABEL, KEEP_MARK};
+use crate::api::{Freeze, HELD_LABEL, KEEP_MARK};
 use crate::budget::Reason;
 use crate::diagnostic::counted;
 use crate::nodelimit::plan::ClaimState;
+
+/// That poolgate holds the node for a freeze.
+pub fn frozen(seen: &Seen<'_>) -> Cause {
+    let cause = |text: String| {
+        Cause::new(
+            CauseKind::Frozen,
+            format!("poolgate holds the node, because {text}"),
+        )
+    };
+    let Some(known) = seen.pool.filter(|known| known.pool.is_frozen_at(seen.now)) else {
+        return cause("its NodePool was frozen. That is over, so the reconciler should unhold it".into())
+            .change("To unhold all nodes while no reconciler runs: poolgate reconcile --unhold-all");
+    };
+    let name = &known.pool.name;
+    let freeze = known.pool.freeze.as_ref();
+    let said = freeze.map(Freeze::said).unwrap_or_default();
+    cause(format!("NodePool {name} is frozen{said}"))
+        .until(freeze.and_then(|freeze| freeze.until))
+        .change(format!("To end that: poolgate unfreeze {name}"))
+}
 
 /// That poolgate holds the node, and until when.
 pub fn held(seen: &Seen<'_>) -> Cause {

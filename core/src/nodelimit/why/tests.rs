@@ -155,6 +155,12 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
             vec![CauseKind::HeldByPoolgate, CauseKind::NodeDoNotRepair],
         ),
         (Some("node-limit,repair"), true, vec![CauseKind::HeldByPoolgate]),
+        (Some("freeze"), false, vec![CauseKind::Frozen]),
+        (
+            Some("node-limit,freeze"),
+            false,
+            vec![CauseKind::Frozen, CauseKind::HeldByPoolgate],
+        ),
     ] {
         let annotation = |key: &str| match key {
             crate::api::HELD_ANNOTATION => held_for,
@@ -177,6 +183,66 @@ fn what_keeps_a_node_is_a_users_or_poolgates_by_whom_its_mark_is_for() {
         };
         let found: Vec<CauseKind> = explain(&seen).causes.iter().map(|cause| cause.kind).collect();
         assert_eq!(found, kinds, "{held_for:?} {is_called_broken}");
+    }
+}
+
+#[test]
+fn a_node_of_a_frozen_pool_is_kept_until_the_freeze_ends_or_by_what_is_left_of_it() {
+    let claim = Claim {
+        conditions: Conditions {
+            initialized: true,
+            drifted: true,
+            ..Conditions::default()
+        },
+        ..claim("a")
+    };
+    let node = Node {
+        marks: Marks::from_lookups(
+            |_| None,
+            |key| match key {
+                crate::api::HELD_ANNOTATION => Some("freeze"),
+                crate::facts::DO_NOT_DISRUPT_ANNOTATION => Some("true"),
+                _ => None,
+            },
+        ),
+        ..node("a")
+    };
+    for (freeze, line) in [
+        (
+            "until=2026-11-24T00:00:00Z by=alice reason=why",
+            "poolgate holds the node, because NodePool general is frozen, it says by alice: why, until \
+             2026-11-24T00:00:00Z. To end that: poolgate unfreeze general",
+        ),
+        (
+            "until=2026-11-23T00:00:00Z",
+            "poolgate holds the node, because its NodePool was frozen. That is over, so the reconciler should unhold it. To \
+             unhold all nodes while no reconciler runs: poolgate reconcile --unhold-all",
+        ),
+    ] {
+        let annotations = json!({"poolgate.dev/freeze": freeze});
+        let object = json!({"metadata": {"name": "general", "annotations": annotations}, "spec": {}});
+        let pool = Arc::new(Pool::of(&object, &Policy::default()));
+        let known = KnownPool::new(pool, Some(Vec::new()), true, None, false);
+        let seen = Seen {
+            now: now(),
+            state: &state(&claim, Some(&node)),
+            details: &Details::default(),
+            ready: None,
+            pool: Some(&known),
+            pods: None,
+            budgets: None,
+            is_called_broken: false,
+        };
+        let explanation = explain(&seen);
+        let causes = &explanation.causes;
+        let lines: Vec<String> = causes
+            .iter()
+            .filter(|cause| cause.kind == CauseKind::Frozen)
+            .map(Cause::line)
+            .collect();
+        assert_eq!(lines, [line]);
+        let blocked = explanation.blocked(&seen).map(|blocked| blocked.by);
+        assert_eq!(blocked, Some(Blocked::Frozen));
     }
 }
 

@@ -31,6 +31,8 @@ const UNTIL_CONSOLIDATION_LOOKS: Duration = Duration::from_mins(6);
 pub struct Holds<'p> {
     pub hold: BTreeSet<&'p str>,
     pub unhold: BTreeSet<&'p str>,
+    /// Those that are held because the pool is frozen.
+    pub freeze: BTreeSet<&'p str>,
     /// True if a node that Karpenter would disrupt because it has drifted stays held.
     pub keeps_drifted: bool,
     /// True if a node that Karpenter would consolidate stays held.
@@ -45,14 +47,20 @@ pub fn decide<'p>(situation: &Situation<'p>, memory: &mut Memory) -> Holds<'p> {
     if situation.is_acted_upon() {
         hold_denied(situation, memory, &mut holds);
     }
-    if situation.is_governed() {
+    if situation.is_frozen() {
+        memory.forget_room();
+        let marked = situation.claims.iter().filter(|claim| claim.needs_freeze());
+        holds.freeze.extend(marked.map(|claim| &*claim.uid));
+        holds.look_again(situation.freeze_ends_at());
+    } else if situation.is_governed() {
         govern(situation, memory, &mut holds);
     } else {
         memory.forget_room();
         // One whose disruption has just failed would be held again as soon as it is open.
         let is_free = |claim: &&&ClaimState<'_>| {
             let failed = claim.is_being_disrupted() && situation.disruption_failed(claim);
-            claim.marks().are_ours() && !(situation.is_acted_upon() && failed && !claim.is_to_be_repaired())
+            claim.marks().are_for_limit()
+                && !(situation.is_acted_upon() && failed && !claim.is_to_be_repaired())
         };
         let free = situation.claims.iter().filter(is_free);
         holds.unhold.extend(free.map(|claim| &*claim.uid));
@@ -90,20 +98,20 @@ fn keep_denied(situation: &Situation<'_>, memory: &mut Memory, holds: &mut Holds
 
 fn govern<'p>(situation: &Situation<'p>, memory: &mut Memory, holds: &mut Holds<'p>) {
     let candidates = situation.claims.iter().copied();
-    let candidates: Vec<_> = candidates.filter(|claim| is_candidate(claim)).collect();
+    let candidates: Vec<_> = candidates.filter(|claim| claim.is_candidate()).collect();
     let open = DisruptableNodes::compute(situation, memory);
     let needy = candidates
         .iter()
         .filter(|claim| may_need_replacement(claim, open));
     let holds_any = needy
         .clone()
-        .any(|claim| claim.marks().are_ours() && !claim.marks().keep_held());
+        .any(|claim| claim.marks().are_for_limit() && !claim.marks().keep_held());
     let room = RemainingCapacity::compute(situation, open, needy.count(), holds_any, memory);
     let free = open_nodes(situation, room, &candidates, memory, holds);
     for claim in candidates {
         let is_free = match room {
             RemainingCapacity::Enough => true,
-            RemainingCapacity::Lingering(_) if !claim.marks().are_ours() => true,
+            RemainingCapacity::Lingering(_) if !claim.marks().are_for_limit() => true,
             _ => free.contains(&*claim.uid),
         };
         holds.mark(claim, is_free && !claim.marks().keep_held(), situation);
@@ -160,13 +168,6 @@ fn next_window(situation: &Situation<'_>) -> Option<Moment> {
     has_windows.then(|| situation.next_minute()).flatten()
 }
 
-/// True if Karpenter could disrupt the node sooner or later.
-// karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
-fn is_candidate(claim: &ClaimState<'_>) -> bool {
-    let conditions = claim.conditions;
-    claim.node.is_some() && conditions.initialized && !conditions.rebooting && !claim.is_going()
-}
-
 /// True if Karpenter could disrupt the node now, as far as the node and its pods show.
 // karpenter: pkg/controllers/disruption/types.go NewCandidate
 // karpenter: pkg/controllers/disruption/drift.go Drift.ShouldDisrupt
@@ -205,7 +206,7 @@ fn take_turns<'p>(
         .collect();
     able.sort_by_cached_key(|claim| {
         let begun = memory.turns.get(&claim.uid).copied();
-        let is_open = !claim.marks().are_ours();
+        let is_open = !claim.marks().are_for_limit();
         let order = (
             Reverse(claim.conditions.drifted),
             Reverse(begun.is_some_and(|begun| turn_ends_at(claim, begun, situation) > situation.clock)),
@@ -254,7 +255,7 @@ impl<'p> Holds<'p> {
             return;
         }
         if is_free {
-            if marks.are_ours() {
+            if marks.are_for_limit() {
                 self.unhold.insert(&claim.uid);
             }
             return;

@@ -22,6 +22,8 @@ pub enum Obstacle {
     AboveLimit,
     /// Its surge is used up: the next node is replaced when it is free again.
     Surging,
+    /// A user has frozen it.
+    Frozen,
     /// `poolgate.dev/at-limit` or the policy says so.
     Block,
     /// These rights of poolgate are missing.
@@ -62,6 +64,9 @@ impl Obstacle {
         }
         if surge > 0 && existing <= nodes + surge {
             return Some(Self::Surging);
+        }
+        if situation.is_frozen() {
+            return Some(Self::Frozen);
         }
         if situation.pool.at_limit == AtLimit::Block {
             return Some(Self::Block);
@@ -106,7 +111,12 @@ impl Obstacle {
     pub const fn stays(self) -> bool {
         matches!(
             self,
-            Self::Block | Self::Rights(_) | Self::Stopped(_) | Self::NotReady | Self::AboveLimit
+            Self::Frozen
+                | Self::Block
+                | Self::Rights(_)
+                | Self::Stopped(_)
+                | Self::NotReady
+                | Self::AboveLimit
         )
     }
 }
@@ -118,6 +128,7 @@ impl fmt::Display for Obstacle {
             Self::HasRoom => f.write_str("the pool has room, so Karpenter replaces it"),
             Self::AboveLimit => f.write_str("the pool has more nodes than its limit"),
             Self::Surging => f.write_str("the surge of the pool is used up by other replacements"),
+            Self::Frozen => f.write_str("the NodePool is frozen"),
             Self::Block => f.write_str("at-limit is Block"),
             Self::Rights(rights) => {
                 let missing = [(rights.delete, "delete"), (rights.patch, "patch")];

@@ -108,6 +108,17 @@ impl<'p> Situation<'p> {
         !(self.pool.is_static || self.pool.is_deleted)
     }
 
+    /// True if a user has frozen the pool: Karpenter is to disrupt none of its nodes, and poolgate deletes none.
+    pub fn is_frozen(&self) -> bool {
+        !self.pool.is_deleted && self.pool.is_frozen_at(self.wall)
+    }
+
+    /// When the freeze ends on its own.
+    pub fn freeze_ends_at(&self) -> Option<Moment> {
+        let left = self.pool.freeze.as_ref()?.until?.duration_since(self.wall);
+        Some(self.clock.plus(Duration::try_from(left).ok()?))
+    }
+
     /// How many claims are above the limit, not counting those that are going already.
     pub fn excess(&self) -> usize {
         self.pool

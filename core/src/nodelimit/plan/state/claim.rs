@@ -60,6 +60,18 @@ impl ClaimState<'_> {
         self.deleted.is_none() && !self.conditions.initialized
     }
 
+    /// True if Karpenter could disrupt the node sooner or later, as far as its state shows. Its marks may forbid that.
+    // karpenter: pkg/controllers/state/statenode.go StateNode.ValidateNodeDisruptable
+    pub fn is_candidate(&self) -> bool {
+        let conditions = self.conditions;
+        self.node.is_some() && conditions.initialized && !conditions.rebooting && !self.is_going()
+    }
+
+    /// True if a freeze of the pool marks its node: else a user keeps Karpenter from disrupting it anyway.
+    pub fn needs_freeze(&self) -> bool {
+        self.is_candidate() && !self.marks().are_users()
+    }
+
     /// True if it is deleted or Karpenter is disrupting its node.
     pub(crate) fn is_going(&self) -> bool {
         self.deleted.is_some() || self.is_being_disrupted()

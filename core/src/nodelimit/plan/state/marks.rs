@@ -45,7 +45,7 @@ impl Marks {
     pub fn held_for(self) -> HeldFor {
         let unsaid = HeldFor {
             node_limit: self.held_label,
-            repair: false,
+            ..HeldFor::default()
         };
         self.held_annotation.unwrap_or(unsaid)
     }
@@ -54,7 +54,7 @@ impl Marks {
     pub(crate) fn hold_for(self, reasons: HeldFor) -> bool {
         self.held_label
             && self.held_annotation == Some(reasons)
-            && (self.do_not_disrupt || !reasons.node_limit)
+            && (self.do_not_disrupt || !reasons.forbid_disruption())
             && (self.do_not_repair || !reasons.repair)
     }
 
@@ -65,6 +65,11 @@ impl Marks {
 
     /// Whether poolgate keeps Karpenter from disrupting the node.
     pub(crate) fn are_ours(self) -> bool {
+        self.held_for().forbid_disruption()
+    }
+
+    /// Whether poolgate holds the node because its pool has no room.
+    pub(crate) fn are_for_limit(self) -> bool {
         self.held_for().node_limit
     }
 
@@ -99,44 +104,49 @@ impl Marks {
 pub struct HeldFor {
     /// The pool has no room for its replacement: `karpenter.sh/do-not-disrupt`.
     pub node_limit: bool,
+    /// A user has frozen the pool: `karpenter.sh/do-not-disrupt`.
+    pub freeze: bool,
     /// Its repair would need room that is not there: `karpenter.sh/do-not-repair`.
     pub repair: bool,
 }
 
 impl HeldFor {
-    /// For the node limit only.
-    pub(crate) const NODE_LIMIT: Self = Self {
-        node_limit: true,
-        repair: false,
-    };
-
-    /// Parses the annotation. Anything unknown is for the node limit.
+    /// Parses the annotation: words between commas. Anything unknown is for the node limit.
     pub fn parse(text: &str) -> Self {
-        match text {
-            "repair" => Self {
-                node_limit: false,
-                repair: true,
-            },
-            "node-limit,repair" => Self {
-                node_limit: true,
-                repair: true,
-            },
-            _ => Self::NODE_LIMIT,
+        let mut held = Self::default();
+        for word in text.split(',') {
+            match word {
+                "freeze" => held.freeze = true,
+                "repair" => held.repair = true,
+                _ => held.node_limit = true,
+            }
         }
+        held
     }
 
     /// The text of the annotation.
-    pub const fn as_str(self) -> &'static str {
-        match (self.node_limit, self.repair) {
-            (true, true) => "node-limit,repair",
-            (false, true) => "repair",
-            _ => "node-limit",
-        }
+    pub fn text(self) -> String {
+        let words = [
+            (self.node_limit, "node-limit"),
+            (self.freeze, "freeze"),
+            (self.repair, "repair"),
+        ];
+        let words: Vec<&str> = words
+            .iter()
+            .filter(|(is_so, _)| *is_so)
+            .map(|(_, word)| *word)
+            .collect();
+        words.join(",")
     }
 
     /// Whether there is a reason at all.
     pub const fn any(self) -> bool {
-        self.node_limit || self.repair
+        self.forbid_disruption() || self.repair
+    }
+
+    /// Whether one of the reasons keeps Karpenter from disrupting the node.
+    pub const fn forbid_disruption(self) -> bool {
+        self.node_limit || self.freeze
     }
 }
 
@@ -146,14 +156,23 @@ mod tests {
 
     #[test]
     fn the_annotation_says_why_a_node_is_held_and_is_read_back() {
-        for (node_limit, repair, text) in [
-            (true, false, "node-limit"),
-            (false, true, "repair"),
-            (true, true, "node-limit,repair"),
+        for (node_limit, freeze, repair, text) in [
+            (true, false, false, "node-limit"),
+            (false, false, true, "repair"),
+            (true, false, true, "node-limit,repair"),
+            (false, true, false, "freeze"),
+            (true, true, true, "node-limit,freeze,repair"),
         ] {
-            let held = HeldFor { node_limit, repair };
-            assert_eq!(held.as_str(), text);
+            let held = HeldFor {
+                node_limit,
+                freeze,
+                repair,
+            };
+            assert_eq!(held.text(), text);
             assert_eq!(HeldFor::parse(text), held);
+        }
+        for unknown in ["", "a later reason"] {
+            assert_eq!(HeldFor::parse(unknown).text(), "node-limit", "{unknown}");
         }
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::pod::PodCosts;
-use crate::api::{AtLimit, LimitSchedule, NodeLimit, NodeLimitMode, ScheduleError};
+use crate::api::{AtLimit, Freeze, LimitSchedule, NodeLimit, NodeLimitMode, ScheduleError};
 use crate::budget::{Budgets, UnreadableBudget};
 use crate::drift::template_hash;
 use crate::facts::{ApiVersion, WHEN_EMPTY};
@@ -41,6 +41,8 @@ pub struct Pool {
     pub written_nodes: Option<u32>,
     /// True if the object itself sets the mode of its limit, by field or annotation.
     pub mode_is_written: bool,
+    /// What a user says about freezing it, whether that has ended or not.
+    pub freeze: Option<Freeze>,
     /// Its budgets. If they cannot be read, Karpenter cannot read them either, so it disrupts nothing.
     pub budgets: Result<Budgets, UnreadableBudget>,
     /// True if it is a static pool (`spec.replicas`).
@@ -161,6 +163,7 @@ impl Pool {
             owns_stored_limit: metadata("managedFields").is_some_and(|fields| !fields.is_null()),
             written_nodes: written_nodes(&view),
             mode_is_written: view.node_limit_mode().is_some(),
+            freeze: view.freeze(),
             budgets: Budgets::parse(&view),
             is_static: !view.replicas.is_absent(),
             is_deleted: metadata("deletionTimestamp").is_some_and(|at| !at.is_null()),
@@ -225,6 +228,11 @@ impl Pool {
         };
         let is_written = is_annotated && self.written_nodes == Some(nodes);
         (!is_written).then_some(LimitWrite { annotation, nodes })
+    }
+
+    /// True if a user has frozen it at this time.
+    pub fn is_frozen_at(&self, now: Timestamp) -> bool {
+        self.freeze.as_ref().is_some_and(|freeze| freeze.holds_at(now))
     }
 
     /// True if a new node might take a pod, or that cannot be determined.

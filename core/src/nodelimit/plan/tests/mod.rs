@@ -7,6 +7,7 @@ mod drift;
 mod events;
 mod excess;
 mod fit;
+mod freeze;
 mod holds;
 mod properties;
 mod remaining;

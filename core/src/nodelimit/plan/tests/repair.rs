@@ -528,14 +528,7 @@ fn marks_of_both_kinds_are_set_and_removed_each_by_itself() {
     let marks = world.claims[0].node.as_ref().unwrap().marks;
     assert_eq!(
         (marks.do_not_disrupt, marks.do_not_repair, marks.held_annotation),
-        (
-            true,
-            true,
-            Some(HeldFor {
-                node_limit: true,
-                repair: true
-            })
-        )
+        (true, true, Some(HeldFor::parse("node-limit,repair")))
     );
     world.pool.limit = None;
     world.give_up_on(0);

@@ -179,7 +179,8 @@ impl World {
                 let before = marks.held_for();
                 marks.held_label = true;
                 marks.held_annotation = Some(*reasons);
-                marks.do_not_disrupt = reasons.node_limit || marks.do_not_disrupt && !before.node_limit;
+                marks.do_not_disrupt =
+                    reasons.forbid_disruption() || marks.do_not_disrupt && !before.forbid_disruption();
                 marks.do_not_repair = reasons.repair || marks.do_not_repair && !before.repair;
             });
         }
@@ -188,7 +189,8 @@ impl World {
                 let before = marks.held_for();
                 marks.held_label = false;
                 marks.held_annotation = None;
-                marks.do_not_disrupt = unhold.hand_over || marks.do_not_disrupt && !before.node_limit;
+                marks.do_not_disrupt =
+                    unhold.hand_over || marks.do_not_disrupt && !before.forbid_disruption();
                 marks.do_not_repair &= !before.repair;
             });
         }
@@ -383,7 +385,11 @@ pub const HELD: Marks = Marks {
     do_not_disrupt: true,
     held_label: true,
     do_not_repair: false,
-    held_annotation: Some(HeldFor::NODE_LIMIT),
+    held_annotation: Some(HeldFor {
+        node_limit: true,
+        freeze: false,
+        repair: false,
+    }),
     keep: false,
 };
 
