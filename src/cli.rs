@@ -13,7 +13,7 @@ use crate::cluster::ClusterReader;
 use crate::gate::{self, GateArgs};
 use crate::reconcile::{self, ReconcileArgs};
 use crate::review::{self, AdmitArgs, ServeArgs};
-use crate::status::{self, RolloutArgs, StatusArgs, WhyArgs};
+use crate::status::{self, FreezeArgs, RolloutArgs, StatusArgs, UnfreezeArgs, WhyArgs};
 
 /// The admission webhook and policy server for Karpenter NodePools.
 #[derive(Debug, Parser)]
@@ -64,6 +64,21 @@ pub enum Command {
     /// be read.
     #[command(after_help = examples::ROLLOUT)]
     Rollout(RolloutArgs),
+    /// Keep Karpenter and poolgate from disrupting the nodes of NodePools until a time
+    ///
+    /// Does not stop commands that Karpenter has begun, expiration, interruption, the repair of broken nodes, and fewer
+    /// replicas of a static pool.
+    ///
+    /// Exit codes: 0 all nodes are marked; 1 no reconciler that writes is leading, or a node is not marked after 30 s; 2
+    /// something could not be read or written.
+    #[command(after_help = examples::FREEZE)]
+    Freeze(FreezeArgs),
+    /// End the freeze of NodePools
+    ///
+    /// Exit codes: 0 no node is marked; 1 no reconciler that writes is leading, or a node is marked after 30 s; 2 something
+    /// could not be read or written.
+    #[command(after_help = examples::UNFREEZE)]
+    Unfreeze(UnfreezeArgs),
     /// Answer one AdmissionReview from standard input
     ///
     /// The object is checked as it is in the review. The API server has completed it by its CRD before it asks.
@@ -82,6 +97,7 @@ impl Command {
         let groups = [
             files,
             ("Ask a cluster", &["status", "why", "rollout"]),
+            ("Change a cluster", &["freeze", "unfreeze"]),
             (
                 "Run in a cluster",
                 &["serve", "gate", "reconcile", "certificates"],
@@ -103,6 +119,8 @@ impl Command {
             Self::Status(args) => status::run(&args),
             Self::Why(args) => status::why(&args),
             Self::Rollout(args) => status::rollout(&args),
+            Self::Freeze(args) => status::freeze(&args),
+            Self::Unfreeze(args) => status::unfreeze(&args),
             Self::Admit(args) => review::admit(&args),
             Self::Files(command) => command.run(Cli::command(), ClusterReader::lend),
         }

@@ -27,6 +27,7 @@ mod live {
         mod drain;
         mod drift;
         mod expiry;
+        mod freeze;
         mod full_pool;
         mod guarded;
         mod hard_limit;

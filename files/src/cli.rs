@@ -209,14 +209,16 @@ enum About {
 }
 
 /// The commands that only the whole program has.
-const OF_THE_WHOLE_PROGRAM: [&str; 9] = [
+const OF_THE_WHOLE_PROGRAM: [&str; 11] = [
     "admit",
     "certificates",
+    "freeze",
     "gate",
     "reconcile",
     "rollout",
     "serve",
     "status",
+    "unfreeze",
     "why node",
     "why pool",
 ];

@@ -45,6 +45,17 @@ Examples:
   poolgate rollout nodepool/general --wait --timeout 30m
   poolgate rollout ec2nodeclass/default --wait -o json";
 
+pub const FREEZE: &str = "\
+Examples:
+  poolgate freeze general --until 4h --reason 'incident 4711'
+  poolgate freeze --all --until 2099-12-27T08:00 --tz Europe/Berlin --reason 'Black Friday'
+  poolgate freeze general batch --forever --reason 'migration' --by platform-team";
+
+pub const UNFREEZE: &str = "\
+Examples:
+  poolgate unfreeze general
+  poolgate unfreeze --all";
+
 pub const ADMIT: &str = "\
 Examples:
   poolgate admit <review.json

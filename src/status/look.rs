@@ -91,14 +91,7 @@ impl Look<'_> {
     /// Reads the cluster once.
     pub async fn once(&self) -> Facts {
         let webhooks = self.webhooks().await;
-        let namespace = self.namespace.map(str::to_owned);
-        let of_service = |webhooks: &Vec<Webhook>| {
-            let service = webhooks.iter().find_map(|one| one.client_config.service.clone());
-            service.map(|service| service.namespace)
-        };
-        let namespace = namespace
-            .or_else(|| webhooks.as_ref().ok().and_then(of_service))
-            .unwrap_or_else(|| NAMESPACE.to_owned());
+        let namespace = self.namespace_of(&webhooks);
         let ledgers = self.ledger_namespace;
         let leases = leases_path(ledgers);
         let of_pools = ListParams::default().labels(NODEPOOL_LABEL);
@@ -157,6 +150,18 @@ impl Look<'_> {
             facts.asked_of_claims = self.ask_of_claims(&facts).await;
         }
         facts
+    }
+
+    /// The namespace of poolgate: the user's choice, else that of the Service that the webhooks call.
+    pub fn namespace_of(&self, webhooks: &Read<Vec<Webhook>>) -> String {
+        let service = || {
+            let mut webhooks = webhooks.iter().flatten();
+            webhooks.find_map(|one| one.client_config.service.clone())
+        };
+        let namespace = self.namespace.map(str::to_owned);
+        namespace
+            .or_else(|| service().map(|service| service.namespace))
+            .unwrap_or_else(|| NAMESPACE.to_owned())
     }
 
     /// The NodePools.

@@ -1,5 +1,6 @@
 //! `poolgate status`: which webhooks are registered, whether they answer (with `--probe`), and the state of the
-//! NodePools. `poolgate rollout` reads the same repeatedly, and `poolgate why` more of one object.
+//! NodePools. `poolgate rollout` reads the same repeatedly, and `poolgate why` more of one object. `poolgate freeze` writes
+//! an annotation, and waits for its effect.
 
 mod age;
 mod declared;
@@ -7,6 +8,7 @@ mod deployments;
 mod events;
 mod explainer;
 mod facts;
+mod freeze;
 mod glance;
 mod json;
 mod look;
@@ -34,6 +36,7 @@ use poolgate_files::terminal::{self, OutputFormat, Progress};
 use crate::cluster::ClusterReader;
 use crate::runtime::flags;
 use declared::DeclaredFacts;
+pub use freeze::{FreezeArgs, UnfreezeArgs, freeze, unfreeze};
 use look::LookArgs;
 use report::Report;
 pub use rollout::{RolloutArgs, rollout};

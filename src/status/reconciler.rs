@@ -17,8 +17,8 @@ pub struct Reconciler {
     pub is_gone: bool,
 }
 
-/// The Deployment of the reconciler.
-const DEPLOYMENT: &str = "poolgate-reconciler";
+/// The Deployment of the reconciler, and its Lease.
+pub const DEPLOYMENT: &str = "poolgate-reconciler";
 
 impl Reconciler {
     /// The holder that the Lease names.

@@ -150,7 +150,16 @@ impl Scene {
 }
 
 fn is_for_a_cluster(line: &str) -> bool {
-    let commands = ["serve", "gate", "reconcile", "certificates", "status", "rollout"];
+    let commands = [
+        "serve",
+        "gate",
+        "reconcile",
+        "certificates",
+        "status",
+        "rollout",
+        "freeze",
+        "unfreeze",
+    ];
     let named = line.split(' ').nth(1).unwrap_or_default();
     commands.contains(&named)
         || named == "lsp"

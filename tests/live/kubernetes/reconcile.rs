@@ -3,6 +3,7 @@
 mod deaths;
 mod emergency;
 mod fence;
+mod freeze;
 mod leaders;
 mod observe;
 mod over;
