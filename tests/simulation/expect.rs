@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::cluster::NODES;
+use super::cluster::{CLAIMS, NODES};
 use super::history::Now;
 use super::karpenter::{PODS_WANTED, is_true};
 use super::store::metadata;
@@ -44,7 +44,9 @@ fn reconciled(world: &World, pool: &str, now: Now) {
     {
         let name = metadata(node, "name");
         // If the surge is used by nodes that are broken themselves, their turn does not come: docs/design/plan.md.
-        if !is_true(node, "Ready") && now.claims <= now.limit.nodes {
+        let claim = world.cluster.lock().store.get(CLAIMS, name);
+        let is_going = claim.is_some_and(|claim| !claim["metadata"]["deletionTimestamp"].is_null());
+        if !is_true(node, "Ready") && !is_going && now.claims <= now.limit.nodes {
             world.fail(format!("{pool}: the broken node {name} stays: {now:?}"));
         }
         if is_held(node) && now.claims + now.reserved < now.limit.nodes {
