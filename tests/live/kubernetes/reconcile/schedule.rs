@@ -1,13 +1,12 @@
 //! Limits that follow the clock: what the account that is shipped writes, and what stays of it.
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use serde_json::{Value, json};
 
 use crate::support::accounts::Account;
 use crate::support::control_plane::ControlPlane;
 use crate::support::fleet::Fleet;
+use crate::support::full::full;
 use crate::support::nodepool::node_pool;
 use crate::support::reconciler::Reconciler;
 use crate::support::wait::wait_for;
@@ -46,6 +45,12 @@ fn wait_until_stored(fleet: &Fleet, name: &str, limit: &[Value; 2]) {
 
 fn both(limit: &str) -> [Value; 2] {
     [json!(limit), json!(limit)]
+}
+
+/// The minute that has begun.
+fn this_minute() -> Timestamp {
+    let now = Timestamp::now().as_second();
+    Timestamp::from_second(now - now.rem_euclid(60)).expect("a time")
 }
 
 /// Hours from one full minute to another, as many minutes from the present one.
@@ -103,49 +108,45 @@ fn scheduled_limits_are_written_by_the_account_that_is_shipped_and_survive_gitop
     for denial in ["forbidden", "denied request"] {
         assert!(!reconciler.log().contains(denial), "{}", reconciler.log());
     }
-}
 
-#[test]
-fn scheduled_limit_falls_at_its_minute_and_rises_a_minute_later_and_is_left_with_the_highest() {
-    let plane = ControlPlane::start();
-    let fleet = Fleet::in_cluster(&plane);
-    let account = plane.kubeconfig_by(Account::Reconciler);
-    let reconciler = Reconciler::start(&account, &[]);
-    // With some seconds left in the minute.
-    let minute = wait_for("a minute that has begun a short time ago", || {
-        let now = Timestamp::now();
-        let second = now.as_second().rem_euclid(60);
-        (second < 45).then(|| Timestamp::from_second(now.as_second() - second).expect("a time"))
-    });
-    apply(
-        &fleet,
-        "falls",
-        Some(&format!("{} = 9; else 3", hours(minute, -5, 1))),
-    );
-    apply(
-        &fleet,
-        "rises",
-        Some(&format!("{} = 9; else 3", hours(minute, 0, 30))),
-    );
-    wait_until_stored(&fleet, "falls", &both("9"));
-    wait_until_stored(&fleet, "rises", &both("3"));
-    let next = minute + SignedDuration::from_mins(1);
-    for (name, limit) in [("falls", "3"), ("rises", "9")] {
-        let until = next + SOON;
-        while stored(&fleet, name) != both(limit) {
-            assert!(Timestamp::now() < until, "{name}: {:?}", stored(&fleet, name));
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        assert!(Timestamp::now() >= next, "{name} too early");
-    }
-
+    // Whoever takes poolgate out leaves the highest limit.
+    let past = hours(this_minute(), -9, -5);
+    apply(&fleet, "left", Some(&format!("{past} = 9; else 3")));
+    wait_until_stored(&fleet, "left", &both("3"));
     reconciler.kill();
     let unhold = plane.kubeconfig_by(Account::Unhold);
     let lease = "/apis/coordination.k8s.io/v1/namespaces/poolgate-ledgers/leases/poolgate-reconciler";
     fleet.client().delete(lease);
     let arguments = ["--if-lease-older-than=15m", "--ledger-namespace=poolgate-ledgers"];
     Reconciler::unhold_all(&unhold, &arguments).success();
-    for name in ["falls", "rises"] {
-        assert_eq!(stored(&fleet, name), both("9"), "{name}");
+    assert_eq!(stored(&fleet, "left"), both("9"));
+}
+
+#[test]
+#[ignore = "long: .ci/nightly"]
+fn scheduled_limit_falls_at_its_minute_and_rises_a_minute_later() {
+    let plane = ControlPlane::start();
+    let fleet = Fleet::in_cluster(&plane);
+    let account = plane.kubeconfig_by(Account::Reconciler);
+    let reconciler = Reconciler::start(&account, &[]);
+    let minute = this_minute();
+    apply(
+        &fleet,
+        "falls",
+        Some(&format!("{} = 9; else 3", hours(minute, -5, 2))),
+    );
+    apply(
+        &fleet,
+        "rises",
+        Some(&format!("{} = 9; else 3", hours(minute, 1, 30))),
+    );
+    wait_until_stored(&fleet, "falls", &both("9"));
+    wait_until_stored(&fleet, "rises", &both("3"));
+    let next = minute + SignedDuration::from_mins(2);
+    for (name, limit) in [("falls", "3"), ("rises", "9")] {
+        wait_until_stored(&fleet, name, &both(limit));
+        // How soon depends on the machine.
+        assert!(!full() || Timestamp::now() < next + SOON, "{name} too late");
+        assert!(Timestamp::now() >= next, "{name} too early");
     }
 }
