@@ -13,7 +13,7 @@ use poolgate_core::json::Json;
 use poolgate_core::manifest::{Document, Limits, parse};
 use poolgate_core::policy::Policy;
 use poolgate_core::pool::NodePool;
-use poolgate_core::review::{Request, Subject, review, review_deletion};
+use poolgate_core::review::{Request, Subject, review_deletion, review_file};
 use poolgate_core::rules::CATALOGUE;
 use poolgate_core::rules::across::{self, ClassSource, NodeClasses, Together};
 use poolgate_core::rules::rule::{Evidence, FindingKind, Rule};
@@ -153,7 +153,7 @@ fn diagnostics_together(rule: &Rule, example: &str, release: KarpenterVersion) -
         .collect()
 }
 
-/// The findings of a review of an object that replaces another one.
+/// The findings of a review of an object of a file that may replace another one.
 fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVersion) -> Report {
     let old = old.map(Json::from);
     let (policy, at) = (policy(rule), jiff::Timestamp::default());
@@ -167,7 +167,7 @@ fn report(rule: &Rule, old: Option<&Value>, object: &Value, release: KarpenterVe
         claims: None,
         at,
     };
-    review(&request, &policy, &release.into()).report
+    review_file(&request, &policy, &release.into()).report
 }
 
 /// The findings on an example: rule, severity and origin. Notes of other rules are ignored: what is worth
