@@ -6,6 +6,7 @@
 #[macro_use]
 pub mod rule;
 pub mod across;
+mod annotated_limit;
 mod budgets;
 mod consolidation;
 mod constraints;
@@ -186,6 +187,7 @@ pub(crate) fn check<'a>(
     kubelet::check_conversion(pool, &mut findings);
     consolidation::check(pool, &mut findings);
     budgets::check(pool, &budgets, &mut findings);
+    annotated_limit::check(pool, &limits, old, &mut findings);
     poolgate_annotations::check(pool, &limits, old, &mut findings);
     limits::check(pool, &limits, old, &mut findings);
     replicas::check(pool, &limits, old, &mut findings);

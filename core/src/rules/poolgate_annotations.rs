@@ -4,18 +4,17 @@
 
 use super::findings::Findings;
 use super::lifetime::drains_without_end;
-use super::limits::{self, NODES, PoolLimits};
+use super::limits::PoolLimits;
 use crate::api::{
-    AT_LIMIT_ANNOTATION, AtLimit, FREEZE_ANNOTATION, Freeze, KEY_PREFIX, LimitSchedule, MAX_SURGE,
-    NODE_LIMIT_ANNOTATION, NODE_LIMIT_MODE_ANNOTATION, NODE_LIMIT_SCHEDULE_ANNOTATION, NodeLimitMode,
-    OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit, SURGE_ANNOTATION, ScheduleError, annotation_path,
+    AT_LIMIT_ANNOTATION, AtLimit, FREEZE_ANNOTATION, Freeze, KEY_PREFIX, MAX_SURGE, NODE_LIMIT_ANNOTATION,
+    NODE_LIMIT_MODE_ANNOTATION, NodeLimitMode, OF_NODES, OF_POOLS, OVER_LIMIT_ANNOTATION, OverLimit,
+    SURGE_ANNOTATION, annotation_path,
 };
-use crate::diagnostic::{Edit, ErrorType, FieldPath, Suggestion, nearest};
+use crate::diagnostic::{ErrorType, FieldPath, Suggestion, nearest};
 use crate::facts::ApiVersion;
 use crate::json::Json;
 use crate::pool::{Disruption, Field, Map, NodePool, Template};
 use crate::rules::rule::Rule;
-use crate::value::quantity::Quantity;
 
 pub static POOLGATE_ANNOTATION: Rule = rule!("poolgate-annotation", Error, Poolgate);
 pub static POOLGATE_ANNOTATION_EFFECT: Rule = rule!("poolgate-annotation-effect", Warning, Poolgate);
@@ -29,16 +28,6 @@ pub fn check(
     old: Option<&NodePool<'_>>,
     findings: &mut Findings<'_>,
 ) {
-    let limit = check_number(pool, NODE_LIMIT_ANNOTATION, "10", findings);
-    if let Some(schedule) = &limits.schedule {
-        check_overwritten((schedule.lowest(), schedule.highest()), limits, old, findings);
-        check_schedule(pool, schedule, findings);
-    } else {
-        if let Some(limit) = limit {
-            check_overwritten((limit, limit), limits, old, findings);
-        }
-        check_unreadable(pool, findings);
-    }
     check_modes(pool, old, findings);
     check_word(
         pool,
@@ -151,7 +140,7 @@ fn check_word(
 }
 
 /// The number in an annotation; reports one that is not a whole number in digits.
-fn check_number(
+pub(super) fn check_number(
     pool: &NodePool<'_>,
     key: &'static str,
     example: &str,
@@ -201,104 +190,6 @@ fn check_freeze(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         )
         .consequence("the NodePool is frozen until the annotation is corrected or removed")
         .suggest(help);
-}
-
-/// Reports a schedule that cannot be read.
-fn check_unreadable(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
-    let Some(Err(error)) = LimitSchedule::of(pool) else {
-        return;
-    };
-    let Some(written) = pool.annotation(NODE_LIMIT_SCHEDULE_ANNOTATION) else {
-        return;
-    };
-    let help = match &error {
-        ScheduleError::Zone {
-            likely: Some(likely), ..
-        } => Suggestion::did_you_mean(likely),
-        _ => "write HOURS = NODES and else NODES, such as mon-fri 07:00-19:00 Europe/Berlin = 40; else 10"
-            .into(),
-    };
-    let title = "the annotation must be a schedule of node limits";
-    findings
-        .report(
-            &POOLGATE_ANNOTATION,
-            annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION),
-            written,
-            title,
-        )
-        .consequence(format!("{error}, so the last limit stays"))
-        .suggest(help);
-}
-
-/// Reports what has no effect beside a schedule, and a schedule that has none.
-fn check_schedule(pool: &NodePool<'_>, schedule: &LimitSchedule, findings: &mut Findings<'_>) {
-    if !pool.replicas.is_absent() {
-        findings
-            .report(
-                &POOLGATE_ANNOTATION_EFFECT,
-                annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION),
-                ErrorType::note(
-                    pool.annotation(NODE_LIMIT_SCHEDULE_ANNOTATION)
-                        .unwrap_or(&Json::Null),
-                ),
-                "poolgate leaves static pools to Karpenter",
-            )
-            .consequence(format!("the limit stays at {}", schedule.lowest()))
-            .suggest(format!("write {NODE_LIMIT_ANNOTATION} instead"));
-    }
-    // Stored pools have both: the leader writes the number, after admission has written the lowest.
-    let is_written = pool.stored_node_limit() == Some(schedule.lowest()) || !pool.is_of_a_file();
-    if let Some(number) = pool.annotation(NODE_LIMIT_ANNOTATION).filter(|_| !is_written) {
-        findings
-            .report(
-                &POOLGATE_ANNOTATION_EFFECT,
-                annotation_path(NODE_LIMIT_ANNOTATION),
-                ErrorType::note(number),
-                "the schedule decides the node limit",
-            )
-            .consequence("poolgate overwrites the annotation")
-            .related(annotation_path(NODE_LIMIT_SCHEDULE_ANNOTATION))
-            .suggest(Suggestion::from("remove it").with(Edit::Remove));
-    }
-}
-
-/// Reports a limit in the spec that poolgate overwrites with the annotated one: of a schedule, admission writes the lowest.
-fn check_overwritten(
-    (first, most): (u32, u32),
-    limits: &PoolLimits<'_>,
-    old: Option<&NodePool<'_>>,
-    findings: &mut Findings<'_>,
-) {
-    let Some(given) = limits.get(NODES) else {
-        return;
-    };
-    // The reconciler writes at most the limit; admission writes the limit itself.
-    let is_ours = given.quantity().is_none_or(|given| match old {
-        None => *given == Quantity::from(i64::from(first)),
-        Some(_) => *given <= Quantity::from(i64::from(most)),
-    });
-    let stored = old.and_then(|old| old.limits.present()?.get("nodes"));
-    if is_ours || stored == Some(given.value) {
-        return;
-    }
-    let key = limits
-        .schedule
-        .as_ref()
-        .map_or(NODE_LIMIT_ANNOTATION, |_| NODE_LIMIT_SCHEDULE_ANNOTATION);
-    let title = match &limits.schedule {
-        Some(_) => format!("the annotation {key} sets the limit"),
-        None => format!("the annotation {key} sets a limit of {most}"),
-    };
-    findings
-        .report(
-            &POOLGATE_ANNOTATION_EFFECT,
-            limits::path(NODES),
-            given.value,
-            title,
-        )
-        .consequence("poolgate overwrites limits.nodes")
-        .related(annotation_path(key))
-        .suggest("leave limits.nodes out");
 }
 
 /// Checks the field and the annotation that replaces it if the CRD lacks the field, alone and together.

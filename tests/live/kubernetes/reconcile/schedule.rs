@@ -128,7 +128,7 @@ fn scheduled_limit_falls_at_its_minute_and_rises_a_minute_later() {
     let plane = ControlPlane::start();
     let fleet = Fleet::in_cluster(&plane);
     let account = plane.kubeconfig_by(Account::Reconciler);
-    let reconciler = Reconciler::start(&account, &[]);
+    let _reconciler = Reconciler::start(&account, &[]);
     let minute = this_minute();
     apply(
         &fleet,
