@@ -38,6 +38,9 @@ impl Clone {
                 .command("cp", &["-R", root().join(part).to_str().expect("UTF-8"), "."])
                 .success();
         }
+        let notice = "core/providers/NOTICE";
+        fs::create_dir_all(clone.path("core/providers")).expect("a folder");
+        fs::copy(root().join(notice), clone.path(notice)).expect("a copy");
         clone.command("git", &["init", "--quiet"]).success();
         let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
         let commit = ["commit", "--quiet", "--allow-empty", "--message=all"];
@@ -109,6 +112,9 @@ fn release_has_every_platform_and_a_checksum_of_each_file() {
     expected.insert(format!("poolgate-{VERSION}.tgz"));
     expected.extend(["poolgate.yaml", "poolgate.rb", "SHA256SUMS"].map(str::to_owned));
     assert_eq!(assets, expected);
+    let archive = format!("out/assets/poolgate-offline-{VERSION}-linux-amd64.tar.gz");
+    let members = clone.command("tar", &["-tzf", &archive]).success();
+    assert_eq!(members, "poolgate\nLICENSE\nNOTICE\n");
 
     let sums = clone
         .command("env", &["-C", "out/assets", "sha256sum", "--check", "SHA256SUMS"])
