@@ -2,19 +2,23 @@
 
 use std::str::FromStr;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+use poolgate_core::value::hours::{self, UnknownZone};
 
 /// The zone of this name.
-pub fn zone(name: &str) -> anyhow::Result<TimeZone> {
-    TimeZone::get(name).with_context(|| {
-        format!(
-            "unknown time zone {} (use a name such as Europe/Berlin or Asia/Tokyo)",
-            name.escape_debug()
-        )
-    })
+fn zone(name: &str) -> anyhow::Result<TimeZone> {
+    hours::zone(name).map_err(|unknown| with_help(&unknown))
+}
+
+/// The error with what to write instead.
+pub fn with_help(unknown: &UnknownZone) -> anyhow::Error {
+    match &unknown.likely {
+        Some(likely) => anyhow!("{unknown}. Did you mean {likely}?"),
+        None => anyhow!("{unknown}. Use a name such as Europe/Berlin or Asia/Tokyo"),
+    }
 }
 
 /// A moment on the command line.

@@ -5,14 +5,12 @@
 //!
 //! [`NODE_LIMIT_ANNOTATION`]: super::NODE_LIMIT_ANNOTATION
 
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::keys::NODE_LIMIT_SCHEDULE_ANNOTATION;
-use crate::diagnostic::nearest;
 use crate::pool::NodePool;
 use crate::value::cron::DAY;
-use crate::value::hours::{HoursError, LocalHours, WeeklyHours};
+use crate::value::hours::{LocalHours, LocalHoursError};
 use crate::value::{excerpt, is_number};
 
 /// The longest schedule, in bytes: caches keep it with its NodePool.
@@ -46,17 +44,9 @@ pub enum ScheduleError {
     /// A limit is not a whole number.
     #[error("`{0}` is not a whole number of nodes")]
     Nodes(String),
-    /// A part has hours that cannot be read.
+    /// A part has hours or a time zone that cannot be read.
     #[error(transparent)]
-    Hours(#[from] HoursError),
-    /// A time zone is not known.
-    #[error("there is no time zone `{name}`")]
-    Zone {
-        /// How it is written.
-        name: String,
-        /// The zone that was probably intended.
-        likely: Option<String>,
-    },
+    Hours(#[from] LocalHoursError),
     /// The last part does not say what holds in all other hours.
     #[error("the last part must be `else` with a limit for all other hours")]
     WithoutElse,
@@ -144,25 +134,13 @@ fn part(text: &str) -> Result<(LocalHours, u32), ScheduleError> {
         .split_once('=')
         .ok_or_else(|| ScheduleError::WithoutLimit(excerpt(text)))?;
     let limit = nodes(limit)?;
-    let (hours, zone) = WeeklyHours::parse(hours)?;
-    let zone = zone.map_or(Ok(TimeZone::UTC), self::zone)?;
-    Ok((LocalHours { hours, zone }, limit))
+    Ok((LocalHours::parse(hours, "UTC")?, limit))
 }
 
 fn nodes(text: &str) -> Result<u32, ScheduleError> {
     let text = text.trim();
     let number = is_number(text).then(|| text.parse().ok()).flatten();
     number.ok_or_else(|| ScheduleError::Nodes(excerpt(text)))
-}
-
-fn zone(name: &str) -> Result<TimeZone, ScheduleError> {
-    TimeZone::get(name).map_err(|_| {
-        let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
-        ScheduleError::Zone {
-            name: excerpt(name),
-            likely: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
-        }
-    })
 }
 
 #[cfg(test)]
@@ -263,11 +241,11 @@ mod tests {
             let error = LimitSchedule::parse(text).expect_err(text).to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
-        let Err(ScheduleError::Zone { likely, .. }) = LimitSchedule::parse("mon Europe/Berlim = 3; else 1")
-        else {
+        let unknown = LimitSchedule::parse("mon Europe/Berlim = 3; else 1");
+        let Err(ScheduleError::Hours(LocalHoursError::Zone(zone))) = unknown else {
             panic!("no such zone");
         };
-        assert_eq!(likely.as_deref(), Some("Europe/Berlin"));
+        assert_eq!(zone.likely.as_deref(), Some("Europe/Berlin"));
         let long = format!("{}else 1", "mon = 1; ".repeat(200));
         assert_eq!(LimitSchedule::parse(&long).unwrap_err(), ScheduleError::TooLong);
     }

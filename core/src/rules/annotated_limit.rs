@@ -9,6 +9,7 @@ use crate::api::{
 use crate::diagnostic::{Edit, ErrorType, Suggestion};
 use crate::json::Json;
 use crate::pool::NodePool;
+use crate::value::hours::{LocalHoursError, UnknownZone};
 use crate::value::quantity::Quantity;
 
 pub fn check(
@@ -38,9 +39,9 @@ fn check_unreadable(pool: &NodePool<'_>, findings: &mut Findings<'_>) {
         return;
     };
     let help = match &error {
-        ScheduleError::Zone {
+        ScheduleError::Hours(LocalHoursError::Zone(UnknownZone {
             likely: Some(likely), ..
-        } => Suggestion::did_you_mean(likely),
+        })) => Suggestion::did_you_mean(likely),
         _ => "write HOURS = NODES and else NODES, such as mon-fri 07:00-19:00 Europe/Berlin = 40; else 10"
             .into(),
     };

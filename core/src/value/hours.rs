@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::cron::{DAY, WEEK, WEEKDAYS};
+use super::excerpt;
+use crate::diagnostic::nearest;
 
 /// Hours in a time zone.
 #[derive(Debug, Clone)]
@@ -14,7 +16,44 @@ pub struct LocalHours {
     pub zone: TimeZone,
 }
 
+/// A time zone that is not known.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no time zone `{name}`")]
+pub struct UnknownZone {
+    name: String,
+    /// The zone that was probably intended.
+    pub likely: Option<String>,
+}
+
+/// A text that names no hours in a time zone.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub enum LocalHoursError {
+    /// Its days or hours cannot be read.
+    Hours(#[from] HoursError),
+    /// Its zone is not known.
+    Zone(#[from] UnknownZone),
+}
+
+/// The time zone of this name.
+pub fn zone(name: &str) -> Result<TimeZone, UnknownZone> {
+    TimeZone::get(name).map_err(|_| {
+        let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+        UnknownZone {
+            name: excerpt(name),
+            likely: nearest(name, known.iter().map(String::as_str)).map(str::to_owned),
+        }
+    })
+}
+
 impl LocalHours {
+    /// Parses days, hours or both, and a time zone: that of `default_zone` without one.
+    pub fn parse(text: &str, default_zone: &str) -> Result<Self, LocalHoursError> {
+        let (hours, zone) = WeeklyHours::parse(text)?;
+        let zone = self::zone(zone.unwrap_or(default_zone))?;
+        Ok(Self { hours, zone })
+    }
+
     /// True if an instant is in these hours, by the clock of the zone.
     pub fn hold(&self, at: Timestamp) -> bool {
         let clock = at.to_zoned(self.zone.clone());

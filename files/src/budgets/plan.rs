@@ -8,7 +8,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan as _};
 use poolgate_core::budget::{MaintenanceHours, Reason, Reasons, SeasonalBudgets, WrittenWindow};
 use poolgate_core::facts::{ApiVersion, KarpenterVersion, TargetKarpenter};
-use poolgate_core::value::hours::{LocalHours, WeeklyHours};
+use poolgate_core::value::hours::{LocalHours, LocalHoursError};
 use poolgate_core::value::nodes::BudgetNodes;
 
 use super::subject::{nodes_text, reason_on_command_line};
@@ -80,7 +80,8 @@ fn nodes(text: &str) -> Result<BudgetNodes, String> {
 /// Writes the budgets as YAML, a document for each time of the year that needs its own.
 pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
     let hours = |texts: &[String]| -> anyhow::Result<Vec<LocalHours>> {
-        texts.iter().map(|text| local_hours(text, &args.tz)).collect()
+        let parsed = texts.iter().map(|text| LocalHours::parse(text, &args.tz));
+        parsed.map(|hours| hours.map_err(explained)).collect()
     };
     let wish = MaintenanceHours {
         allowed: hours(&args.allow).context("--allow")?,
@@ -122,10 +123,11 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn local_hours(text: &str, default_zone: &str) -> anyhow::Result<LocalHours> {
-    let (hours, zone) = WeeklyHours::parse(text)?;
-    let zone = clock::zone(zone.unwrap_or(default_zone))?;
-    Ok(LocalHours { hours, zone })
+fn explained(error: LocalHoursError) -> anyhow::Error {
+    match error {
+        LocalHoursError::Zone(unknown) => clock::with_help(&unknown),
+        LocalHoursError::Hours(error) => error.into(),
+    }
 }
 
 /// The given hours and what else the reader must know, as comments.

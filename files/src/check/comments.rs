@@ -1,4 +1,4 @@
-//! The comment that ignores a finding. Like a fix, it is tried before anyone is told of it.
+//! The comment that ignores a finding. Like a fix, it is offered only if it works.
 
 use poolgate_core::manifest::Span;
 

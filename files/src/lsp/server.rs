@@ -79,7 +79,7 @@ impl<'a, W: Write> Server<'a, W> {
             Ok(Message::Notification(notification)) if self.state == State::Running => {
                 self.note(notification)?;
             }
-            // Nothing is asked of the client.
+            // The server sends no request, so it expects no response.
             Ok(Message::Notification(_) | Message::Response(_)) => {}
             Err(error) => self.write(json!({ "id": null, "error": error }))?,
         }
@@ -206,7 +206,7 @@ impl<'a, W: Write> Server<'a, W> {
         self.forget(&uri)
     }
 
-    /// Takes back what the client was told of a document.
+    /// Clears the diagnostics of a document.
     fn forget(&mut self, uri: &str) -> io::Result<()> {
         self.notify(
             "textDocument/publishDiagnostics",

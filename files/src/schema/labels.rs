@@ -129,7 +129,7 @@ fn values_of(key: &str, values: &[&str], message: Option<&str>) -> Vec<Value> {
     all
 }
 
-/// Any string, of which editors offer these.
+/// Any string. Editors offer these.
 pub fn offered(words: &[&str]) -> Value {
     json!({"anyOf": [{"enum": words}, {}]})
 }

@@ -20,7 +20,7 @@ pub async fn frozen_pools(writer: &Writer) -> Result<BTreeSet<Box<str>>, WriteEr
     Ok(frozen.map(|pool| pool.name.as_ref().into()).collect())
 }
 
-/// Removes the annotation from every pool, whoever wrote it.
+/// Removes the annotation from every pool, whichever field manager owns it.
 pub async fn end_freezes(writer: &Writer) -> Result<(), WriteError> {
     let pools = writer.written(NODE_POOLS);
     for pool in with_freeze(writer).await? {

@@ -110,7 +110,7 @@ fn say(line: &str) -> anyhow::Result<()> {
     Ok(terminal::print(terminal::clean(line) + "\n")?)
 }
 
-/// Writes the annotation of a NodePool, or removes it, whoever wrote it.
+/// Writes the annotation of a NodePool, or removes it, whichever field manager owns it.
 async fn write(look: &Look<'_>, pool: &PoolObject, value: &Value) -> anyhow::Result<()> {
     let name = &pool.metadata.name;
     let object = json!({

@@ -109,7 +109,7 @@ fn scheduled_limits_are_written_by_the_account_that_is_shipped_and_survive_gitop
         assert!(!reconciler.log().contains(denial), "{}", reconciler.log());
     }
 
-    // Whoever takes poolgate out leaves the highest limit.
+    // Uninstalling leaves the highest limit.
     let past = hours(this_minute(), -9, -5);
     apply(&fleet, "left", Some(&format!("{past} = 9; else 3")));
     wait_until_stored(&fleet, "left", &both("3"));
